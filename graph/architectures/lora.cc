@@ -14,7 +14,7 @@ using Call = RecordedProgram::Call;
 
 Argument ValueOf(int32_t value) { return {Argument::Kind::kValue, value, 0, "", {}}; }
 Argument RealOf(double real) { return {Argument::Kind::kReal, 0, real, "", {}}; }
-Argument TextOf(std::string text) { return {Argument::Kind::kText, 0, 0, std::move(text), {}}; }
+Argument WordOf(std::string text) { return {Argument::Kind::kText, 0, 0, std::move(text), {}}; }
 Argument BoolOf(bool value) { return {Argument::Kind::kBool, value ? 1 : 0, 0, "", {}}; }
 
 constexpr std::string_view kWeight = ".weight";
@@ -147,7 +147,7 @@ class Adapting {
     if (casts) {
       (*dies)[cast] = {sum, x};
     } else {  // in fp32 a second name
-      program_.calls.back().keywords.emplace_back("amp", TextOf("half"));
+      program_.calls.back().keywords.emplace_back("amp", WordOf("half"));
       (*at_with)[last].push_back(sum);
     }
   }

@@ -10,7 +10,7 @@ namespace {
 
 bool IsHalf(Precision precision) { return precision == Precision::kBf16 || precision == Precision::kFp16; }
 
-std::optional<Precision> PrecisionOf(const std::string& weights) {
+std::optional<Precision> PrecisionOfWeights(const std::string& weights) {
   if (weights == "bfloat16") return Precision::kBf16;
   if (weights == "float16") return Precision::kFp16;
   return std::nullopt;
@@ -60,11 +60,11 @@ Status TakeNamed(Options* options) {
   if (!*found) {
     if (!options->lora) return Done();
     return Error{ErrorCode::kUsage, "--lora", "it is for a model that is given by its name, and " + name + " is a file",
-                 "type vramplan " + std::string(Name(options->verb)) +
-                     " llama-3.2-1b --lora 16, or record the model that peft made"};
+                 "export the model with its adapters, or name it: vramplan " + std::string(Name(options->verb)) +
+                     " llama-3.2-1b --lora 16"};
   }
   TrainingSpec& spec = options->spec;
-  const std::optional<Precision> weights = PrecisionOf((*found)->weights_type);
+  const std::optional<Precision> weights = PrecisionOfWeights((*found)->weights_type);
   if (weights && !spec.given.contains("precision") && TakesOption(options->verb, "--precision"))
     spec.precision = *weights;
   if (spec.mode == Mode::kInfer && !spec.given.contains("loss")) spec.loss = Loss::kNone;  // no labels are given

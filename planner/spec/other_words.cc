@@ -45,9 +45,9 @@ constexpr std::array kOptions = {
             {"--clip-grad-norm", "type --clip-grad-norm X"}},
     WordRow{" recompute grad-checkpointing gradient-checkpointing activation-checkpointing ",
             {"--checkpoint", "type --checkpoint MODULE; vramplan plan chooses the modules"}},
-    WordRow{" lora qlora lora-r lora-rank lora-alpha peft adapter adapters ",
-            {"--trainable",
-             "adapters are part of the model: export it with them, or in Python: "
+    WordRow{" qlora lora-r lora-rank lora-alpha peft adapter adapters ",
+            {"--lora",
+             "type --lora R for a model that is given by its name; else export it with its adapters, or in Python: "
              "vramplan.fit(peft.get_peft_model(model, config), inputs, gpu=\"t4\")"}},
     WordRow{" criterion loss-fn loss-function ", {"--loss", "type --loss LOSS"}},
     WordRow{" torch torch-version pytorch pytorch-version ", {"--framework", "type --framework pytorch@2.15"}},

@@ -13,7 +13,7 @@ Json CountersJson(const Counters& counters) {
   return json;
 }
 
-Json PlaceJson(const CodePlace& place) {
+Json LineJson(const CodePlace& place) {
   Json json = Json::Object();
   json.Set("file", place.file).Set("line", place.line).Set("function", place.function);
   return json;
@@ -40,7 +40,7 @@ Json OutOfMemoryJson(const ScriptReport& report) {
   json.Set("asked", oom.asked)
       .Set("free", oom.free)
       .Set("held", CountersJson(oom.held))
-      .Set("place", PlaceJson(oom.place))
+      .Set("place", LineJson(oom.place))
       .Set("step", report.moment.step)
       .Set("phase", Name(report.moment.phase))
       .Set("with_gradients", report.moment.keeps_graphs)
@@ -61,7 +61,7 @@ Json ScriptGpuJson(const ScriptReport& report) {
 Json ByValueJson(const Recording& recording) {
   Json rows = Json::Array();
   for (const ByValue& value : recording.by_value) {
-    Json row = PlaceJson(value.place);
+    Json row = LineJson(value.place);
     row.Set("what", value.what).Set("times", value.times);
     rows.Push(std::move(row));
   }

@@ -125,7 +125,7 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
   constexpr Row kRows[] = {
       {"",
        "vramplan: no verb is given: fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, "
-       "calibrate, validate, watch, explain, run, compare, sweep or diff (hint: type "
+       "calibrate, validate, watch, explain, run, compare, sweep, diff or models (hint: type "
        "vramplan fit "
        "FILE.onnx "
        "--gpu t4, or "
@@ -133,12 +133,12 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
       {"fot m.onnx",
        "fot: is not one of fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, calibrate, "
        "validate, "
-       "watch, explain, run, compare, sweep or diff (hint: "
+       "watch, explain, run, compare, sweep, diff or models (hint: "
        "did you mean "
        "fit?)"},
       {"m.onnx",
        "m.onnx: a verb comes first: fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, "
-       "calibrate, validate, watch, explain, run, compare, sweep or diff (hint: type "
+       "calibrate, validate, watch, explain, run, compare, sweep, diff or models (hint: type "
        "vramplan fit "
        "m.onnx "
        "--gpu t4)"},

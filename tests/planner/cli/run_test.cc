@@ -210,7 +210,7 @@ TEST_CASE("bad input: one line on stderr that says what to type, nothing on stdo
       {"gpus banana", 2, "no card has the name or the size"},
       {"frobnicate", 2,
        "is not one of fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, calibrate, validate, "
-       "watch, explain, run, compare, sweep or diff"},
+       "watch, explain, run, compare, sweep, diff or models"},
   };
   for (const Row& row : kRows) {
     CAPTURE(row.line);

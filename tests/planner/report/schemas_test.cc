@@ -126,6 +126,7 @@ TEST_CASE("schemas: an answer of each kind that needs no card") {
            "sweep " + unet + " --over batch=1,2 --gpu all",
            "sweep " + unet + " --over batch=1,2 --gpu t4",
            std::string("gpus"),
+           std::string("models qwen3"),
            "replay " + stream.path(),
            "solve " + problem.path(),
            "explain " + data + "oom/t4.log --model MODELS/unet.onnx",
