@@ -6,7 +6,7 @@ set -u
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-mkdir -p "$tree/repo/.ci" "$tree/repo/graph/base" "$tree/repo/planner" "$tree/repo/cuda_probe" "$tree/repo/pretend/hook" "$tree/bin"
+mkdir -p "$tree/repo/.ci" "$tree/repo/graph/base" "$tree/repo/planner" "$tree/repo/cuda_probe" "$tree/repo/pretend/hook" "$tree/repo/models/architectures" "$tree/bin"
 cp vramplan "$tree/repo/vramplan"
 touch "$tree/repo/CMakeLists.txt" "$tree/repo/main.cc" "$tree/repo/graph/base/bytes.cc" "$tree/repo/graph/base/README.md" \
   "$tree/repo/pretend/hook/values.py"
