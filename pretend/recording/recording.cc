@@ -117,12 +117,9 @@ class Reader {
 
   bool Tag(Words* words) {
     static const std::map<std::string_view, TensorUse> kUses = {
-        {"parameters", TensorUse::kParameters},
-        {"frozen", TensorUse::kFrozen},
-        {"buffers", TensorUse::kBuffers},
-        {"gradients", TensorUse::kGradients},
-        {"inputs", TensorUse::kInputs},
-        {"optimizer_state", TensorUse::kOptimizerState},
+        {"parameters", TensorUse::kParameters}, {"frozen", TensorUse::kFrozen},
+        {"buffers", TensorUse::kBuffers},       {"gradients", TensorUse::kGradients},
+        {"inputs", TensorUse::kInputs},         {"optimizer_state", TensorUse::kOptimizerState},
     };
     const auto use = kUses.find(words->Raw());
     if (use == kUses.end()) return false;
