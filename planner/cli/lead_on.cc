@@ -86,7 +86,7 @@ std::optional<Error> OfFolder(Verb verb, const std::string& path, const std::str
 }  // namespace
 
 std::optional<Error> LeadOn(Verb verb, const std::string& path, const std::string& gpu) {
-  if (!ReadsModel(verb) || (verb != Verb::kValidate && NamesModel(path))) return std::nullopt;
+  if (path.empty() || !ReadsModel(verb) || (verb != Verb::kValidate && NamesModel(path))) return std::nullopt;
   if (path.ends_with(".py")) {
     return NotAModel(path, "it is a script, and " + std::string(Name(verb)) + " is about a file with a model",
                      "type vramplan run --gpu " + NamedCard(gpu, "t4") + " -- python " + path);
