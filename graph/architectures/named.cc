@@ -154,6 +154,10 @@ Result<std::optional<NamedModel>> FindNamed(const std::string& name, const std::
   if (!configuration) return std::optional<NamedModel>();
   Result<Settings> settings = ReadSettings(configuration->text, configuration->source);
   if (!settings) return settings.error();
+  if (settings->Find("quantization_config") != nullptr) {
+    return Error{ErrorCode::kBadInput, name, "its weights are quantized (quantization_config), which no template is",
+                 "ask vramplan run about a script that loads it, or leave that setting out for whole weights"};
+  }
   NamedModel model;
   model.name = name;
   model.source = configuration->source;
@@ -172,6 +176,19 @@ Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* l
   for (const Template::Length& length : model.templates.lengths) {
     const int64_t given = lengths->try_emplace(length.name, length.usual).first->second;
     settings.Set(length.name, given);
+  }
+  for (const auto& [length, value] : *lengths) {
+    if (value >= 1 || !settings.Number(length)) continue;
+    return Error{ErrorCode::kUsage, "--dim", length + "=" + std::to_string(value) + " is no length",
+                 "type --dim " + length + "=1 or more"};
+  }
+  for (const Template::Stack& stack : model.templates.stacks) {
+    constexpr int64_t kFewest = 2, kMost = 1000;
+    const std::optional<int64_t> layers = settings.Number(stack.layers);
+    if (layers && *layers >= kFewest && *layers <= kMost) continue;
+    return Error{ErrorCode::kBadInput, model.name,
+                 "its " + stack.layers + " is " + (layers ? std::to_string(*layers) : "no whole number"),
+                 "templates are for " + std::to_string(kFewest) + " to " + std::to_string(kMost) + " layers"};
   }
   for (const auto& [length, limit] : model.templates.limits) {
     const std::optional<int64_t> most = settings.Number(limit);

@@ -110,6 +110,8 @@ Result<Settings> ReadSettings(std::string_view text, const std::string& name) {
   if (const auto nested = read.find("text_config"); nested != read.end() && nested->is_object())
     TakeAll(*nested, &settings);
   TakeAll(read, &settings);
+  if (const auto quantized = read.find("quantization_config"); quantized != read.end() && quantized->is_object())
+    settings.Set("quantization_config", true);
   if (const auto named = read.find("architectures"); named != read.end() && named->is_array()) {
     for (const json& one : *named) {
       if (one.is_string()) settings.classes.push_back(one.get<std::string>());

@@ -108,11 +108,16 @@ class Filler {
 
   void Add(std::string_view line, std::string* out) {
     if (!out->empty()) *out += ',';
+    bool is_length = false;  // what follows "shape"
     for (size_t open = line.find('<'); open != std::string_view::npos; open = line.find('<')) {
       const size_t end = line.find('>', open);
       const std::string_view expression = line.substr(open + 1, end - open - 1);
+      constexpr int64_t kLongest = int64_t{1} << 31;
+      is_length |= line.substr(0, open).find("\"shape\":") != std::string_view::npos;
       *out += line.substr(0, open);
       const std::optional<int64_t> value = Evaluate(expression, settings_);
+      if (value && is_length && (*value < 1 || *value > kLongest) && missing_.empty())
+        missing_ = "its settings give " + std::to_string(*value) + " for " + std::string(expression);
       if (!value && missing_.empty())
         missing_ = "its settings do not give a whole number for " + std::string(expression);
       *out += std::to_string(value.value_or(0));

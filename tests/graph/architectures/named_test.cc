@@ -77,6 +77,31 @@ TEST_CASE("named models: what is no name, and what has no template") {
   CHECK(other.error().text.find("LlamaForTokenClassification has no template") != std::string::npos);
 }
 
+TEST_CASE("named models: a config.json that cannot be one is refused in its own words") {
+  struct Row {
+    const char *change, *says;
+  };
+  const Row rows[] = {{R"("num_hidden_layers": 1)", "its num_hidden_layers is 1"},
+                      {R"("num_hidden_layers": 100000)", "its num_hidden_layers is 100000"},
+                      {R"("vocab_size": -1)", "-1 for vocab_size"},
+                      {R"("vocab_size": 1000000000000000000)", "for vocab_size"},
+                      {R"("intermediate_size": 0)", "0 for intermediate_size"},
+                      {R"("hidden_size": 65)", "num_attention_heads*head_dim"},
+                      {R"("attention_bias": true)", "its attention_bias is true"},
+                      {R"("quantization_config": {"load_in_4bit": true})", "its weights are quantized"}};
+  for (const Row& row : rows) {
+    CAPTURE(row.change);
+    const testing::ScratchFile file(
+        "config.json", std::string(R"({"architectures": ["LlamaForCausalLM"], "vocab_size": 1000, "hidden_size": 64,
+            "intermediate_size": 128, "num_hidden_layers": 4, "num_attention_heads": 4, )") +
+                           row.change + "}");
+    const Result<std::optional<NamedModel>> found = FindNamed(file.path(), "");
+    std::map<std::string, int64_t> lengths;
+    const std::string said = !found ? found.error().text : FactsOf(**found, &lengths, true, "float32").error().text;
+    CHECK(said.find(row.says) != std::string::npos);
+  }
+}
+
 TEST_CASE("lora: adapters beside the layers that are named, and the rest frozen") {
   const Result<std::optional<NamedModel>> found = FindNamed("llama-3.2-1b", "");
   REQUIRE(found);
