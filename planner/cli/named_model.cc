@@ -8,7 +8,11 @@
 namespace vramplan {
 namespace {
 
-bool IsHalf(Precision precision) { return precision == Precision::kBf16 || precision == Precision::kFp16; }
+// Of the weights, as a template names it: fp64 runs as fp32 was recorded.
+DType WeightsIn(Precision precision) {
+  const DType type = TypeInRun(DType::kFloat32, precision);
+  return IsHalf(type) ? type : DType::kFloat32;
+}
 
 std::optional<Precision> PrecisionOfWeights(const std::string& weights) {
   if (weights == "bfloat16") return Precision::kBf16;
@@ -68,7 +72,7 @@ Status TakeNamed(Options* options) {
   if (weights && !spec.given.contains("precision") && TakesOption(options->verb, "--precision"))
     spec.precision = *weights;
   if (spec.mode == Mode::kInfer && !spec.given.contains("loss")) spec.loss = Loss::kNone;  // no labels are given
-  spec.precision_of_file = IsHalf(spec.precision);
+  spec.precision_of_file = IsHalf(WeightsIn(spec.precision));
   spec.recorded_in_fp32 = !spec.precision_of_file;
   std::vector<std::string> checkpoint;
   for (const std::string& path : spec.checkpoint) {
@@ -90,10 +94,7 @@ Result<Graph> GraphOf(const Options& options, BindOptions* bind, std::map<std::s
   if (options.named == nullptr) return Load(options.file, notes);
   const bool trains = options.spec.mode == Mode::kTrain;
   std::map<std::string, int64_t> lengths(bind->dims.begin(), bind->dims.end());
-  Result<Facts> facts = FactsOf(*options.named, &lengths, trains,
-                                !IsHalf(options.spec.precision)              ? "float32"
-                                : options.spec.precision == Precision::kFp16 ? "float16"
-                                                                             : "bfloat16");
+  Result<Facts> facts = FactsOf(*options.named, &lengths, trains, std::string(Name(WeightsIn(options.spec.precision))));
   if (!facts) return facts.error();
   if (options.lora) {
     Lora lora = *options.lora;

@@ -1,12 +1,12 @@
 // Whole streams of recurrent networks are in tests/data/operators/models.csv.gz; here is what cuDNN alone decides.
 #include <doctest/doctest.h>
 
-#include <fstream>
-#include <sstream>
 #include <string>
+#include <vector>
 
 #include "planner/semantics/cudnn_recurrent.h"
 #include "tests/support/one_operator.h"
+#include "tests/support/truth.h"
 
 namespace vramplan {
 namespace {
@@ -33,36 +33,24 @@ TEST_CASE("recurrent networks: reserve and workspace of pytorch/pytorch#2895") {
 }
 
 TEST_CASE("recurrent networks: the reserve is what cuDNN took on a real H200, and so are the states of its dropout") {
-  std::ifstream file(VRAMPLAN_SOURCE_DIR "/tests/data/truth/real/h200/rnn.csv");
-  std::string line;
-  std::getline(file, line);
-  int rows = 0;
-  for (; std::getline(file, line); ++rows) {
-    std::istringstream cells(line);
-    std::string mode, type, cell;
-    std::getline(cells, mode, ',');
-    std::getline(cells, type, ',');
-    const auto number = [&] {
-      std::getline(cells, cell, ',');
-      return std::stod(cell);
-    };
-    const auto whole = [&] { return static_cast<int64_t>(number()); };
+  const std::vector<testing::Row> rows = testing::ReadCsv(testing::DataFolder() + "/truth/real/h200/rnn.csv");
+  CHECK(rows.size() == 888);
+  for (const testing::Row& row : rows) {
+    const auto whole = [&](const char* column) -> int64_t { return std::stoll(row.at(column)); };
+    const std::string& mode = row.at("mode");
     RecurrentNetwork network;
     network.cell = mode == "lstm" ? RecurrentCell::kLstm : mode == "gru" ? RecurrentCell::kGru : RecurrentCell::kRnn;
-    network.layers = whole();
-    network.directions = whole();
-    network.input = whole();
-    network.hidden = whole();
-    network.projected = whole();
-    if (network.projected == 0) network.projected = network.hidden;
-    whole();  // length
-    whole();  // batch
-    const int64_t positions = whole();
-    const bool drops = number() > 0;
-    CAPTURE(line);
-    CHECK(eager::ReserveBytes(network, positions, type == "float32" ? 4 : 2, drops) == whole());
+    network.layers = whole("layers");
+    network.directions = whole("directions");
+    network.input = whole("input");
+    network.hidden = whole("hidden");
+    network.projected = whole("projection") == 0 ? network.hidden : whole("projection");
+    const int64_t element = row.at("type") == "float32" ? 4 : 2;
+    CAPTURE(mode);
+    CAPTURE(whole("layers"));
+    CHECK(eager::ReserveBytes(network, whole("positions"), element, std::stod(row.at("dropout")) > 0) ==
+          whole("reserve"));
   }
-  CHECK(rows == 888);
   CHECK(eager::DropoutStateBytes(132, 2048) == 6488064);
 }
 
