@@ -8,6 +8,7 @@
 #include "planner/cli/judge.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/recorded.h"
+#include "planner/cli/settings.h"
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/fit_page.h"

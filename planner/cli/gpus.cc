@@ -36,7 +36,7 @@ bool Contains(const Card& card, const std::string& wanted) {
 
 }  // namespace
 
-Result<Outcome> RunGpus(const Options& options, const Style& style) {
+Result<Outcome> RunGpus(const Options& options, const Style& style, Probe* /*machine*/) {
   const std::string wanted = LettersAndDigits(options.filter);
   std::vector<Card> chosen;
   // A number that is a size is one, though names may hold it, too: 16 is not a GTX 1660.

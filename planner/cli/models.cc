@@ -16,7 +16,7 @@ std::string InLowerCase(std::string text) {
 
 }  // namespace
 
-Result<Outcome> RunModels(const Options& options, const Style& style) {
+Result<Outcome> RunModels(const Options& options, const Style& style, Probe* /*machine*/) {
   const std::string wanted = InLowerCase(options.filter);
   std::vector<KnownModel> chosen;
   std::vector<std::string> names;

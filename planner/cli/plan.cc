@@ -6,6 +6,7 @@
 #include "planner/cli/doubts.h"
 #include "planner/cli/judge.h"
 #include "planner/cli/recorded.h"
+#include "planner/cli/settings.h"
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/plan_page.h"

@@ -67,7 +67,6 @@ struct Confined {
   std::vector<std::string> allowed;  // a folder (with its slash) or a file
 };
 const std::vector<Confined> kConfined = {
-    {"CLI/", {"planner/cli/parse.cc"}},
     {"onnx/", {"graph/onnx/", "models/generate/"}},
     {"google/protobuf/", {"graph/onnx/", "models/generate/"}},
     {"nlohmann/", {"planner/report/", "graph/facts/", "graph/architectures/", "graph/pt2/read_program.cc"}},
