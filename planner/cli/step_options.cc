@@ -115,6 +115,17 @@ constexpr OptionRow kStepRows[] = {
           SpecRow& row = s->Name(text);
           if (lora.dropout > 0) row.text += " dropout " + NumberText(lora.dropout);
         }),
+    OptionRow{
+        "--quant", "TYPE",
+        "the linear layers of a model that is given by its name are packed by bitsandbytes: nf4, nf4,double (double "
+        "quantization), fp4. Trained with --lora it is QLoRA: the other weights are in fp32, as "
+        "prepare_model_for_kbit_training makes them; with --precision bf16 they stay in bf16",
+        kGraph, kModel, Into<&Options::quant, ParseQuant>}
+        .Shown([](SettingsRows* s) {
+          if (!s->options.quant) return;
+          SpecRow& row = s->Name(s->options.quant->type + (s->options.quant->nested ? ",double" : ""));
+          if (!IsHalf(TypeInRun(DType::kFloat32, s->options.spec.precision))) row.text += ", other weights in fp32";
+        }),
     OptionRow{"--dim", "NAME=N", "length of a free dimension of the file, such as sequence=128; repeatable", kBound,
               kModel, ReadDims}
         .Repeats()
@@ -140,7 +151,7 @@ constexpr OptionRow kStepRows[] = {
               Text<&BindOptions::batch_dim>},
     OptionRow{"--mode", "MODE", "train, infer, or eval: evaluation without no_grad [train]", kAsked, kModel,
               Into<&TrainingSpec::mode, ParseMode>}
-        .Words(NamesUpTo<Mode::kInfer>)
+        .Words(NamesUpTo<Mode::kServe>)
         .Shown([](SettingsRows* s) { s->Name(Name(s->spec.mode)); }),
     OptionRow{"--precision", "P", "fp64, fp32, tf32, amp-fp16, amp-bf16, fp16 or bf16 [fp32; plan chooses]", kStep,
               kModel, Into<&TrainingSpec::precision, ParsePrecision>}

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/architectures/lora.h"
+#include "graph/architectures/quantization.h"
 #include "graph/base/note.h"
 #include "graph/base/result.h"
 #include "graph/shapes/infer.h"
@@ -50,6 +51,8 @@ Status ReadDims(const Typed& typed, Options* options);
 Result<std::optional<ImageSize>> ParseImage(const std::string& text);
 // "16", "16,target=q_proj+v_proj", "16,target=all-linear,dropout=0.05".
 Result<Lora> ParseLora(const std::string& text);
+// "nf4", "fp4,double".
+Result<Quantization> ParseQuant(const std::string& text);
 Status ReadInputs(const Typed& typed, Options* options);
 
 }  // namespace vramplan
