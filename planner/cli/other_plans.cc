@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/architectures/named.h"
 #include "planner/cli/judge.h"
 #include "planner/cli/named_model.h"
 
