@@ -7,13 +7,14 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
 import vramplan  # noqa: E402
-from vramplan import _ask, _binary  # noqa: E402
+from vramplan import _ask, _binary, _caller  # noqa: E402
 
 UNET = ROOT / "models" / "unet.onnx"
 
@@ -96,6 +97,54 @@ class Answers(unittest.TestCase):
         code = "import sys, vramplan; vramplan.estimate(%r); sys.exit('torch' in sys.modules)" % str(UNET)
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
         self.assertEqual(subprocess.run([sys.executable, "-c", code], env=environment).returncode, 0)
+
+
+class Caller(unittest.TestCase):
+    """Which python `vramplan run -- python train.py` starts."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = folder.name
+        for name in ("tool", "project", "system"):
+            program = pathlib.Path(self.root, name, "bin", "python")
+            program.parent.mkdir(parents=True)
+            program.write_text("#!/bin/sh\n")
+            program.chmod(0o755)
+
+    def found(self, path, arguments=("run", "--", "python", "train.py"), has_torch=False, **environment):
+        environment["PATH"] = os.pathsep.join(f"{self.root}/{name}/bin" for name in path)
+        own, base = f"{self.root}/tool", f"{self.root}/system"
+        changed, line = _caller.for_command(list(arguments), environment, own, base, has_torch)
+        return changed, line.replace(self.root, "")
+
+    def test_the_environment_of_the_tool_is_passed_over(self):
+        for path, active, expected in (
+            (("tool", "project", "system"), None, "/project/bin/python"),
+            (("tool", "system"), None, "/system/bin/python"),
+            (("tool", "system"), "project", "/project/bin/python"),
+            (("system",), "project", "/project/bin/python"),
+            (("system", "project"), "project", "/system/bin/python"),  # as a shell finds it
+            (("tool", "system"), "tool", "/system/bin/python"),
+        ):
+            given = {"VIRTUAL_ENV": f"{self.root}/{active}"} if active else {}
+            changed, line = self.found(path, **given)
+            self.assertEqual(line, f"python is {expected}", (path, active))
+            self.assertNotIn("/tool/bin", changed["PATH"])
+            self.assertEqual(changed.get("VIRTUAL_ENV", ""), given.get("VIRTUAL_ENV", "") if active != "tool" else "")
+
+    def test_where_nothing_is_to_change(self):
+        for arguments, has_torch in (
+            (("run", "--", "python", "train.py"), True),  # vramplan was installed beside torch
+            (("run", "--", "/usr/bin/python3", "train.py"), False),
+            (("fit", "unet.onnx", "--gpu", "t4"), False),
+            (("run", "--"), False),
+        ):
+            changed, line = self.found(("tool", "system"), arguments, has_torch)
+            self.assertEqual((line, changed["PATH"].count("/tool/bin")), ("", 1), arguments)
+
+    def test_a_command_that_is_nowhere(self):
+        self.assertEqual(self.found(("tool", "system"), ("run", "--", "no-such-command"))[1], "")
 
 
 class Schemas(unittest.TestCase):
