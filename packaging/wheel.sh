@@ -13,5 +13,6 @@ rm -rf build/wheel-raw
 export CXX=${CXX:-c++}  # as the other builds call it, so that ccache knows what it has
 "$tools/bin/python" -m build --wheel --outdir build/wheel-raw . >build/wheel.log 2>&1 || { tail -n 40 build/wheel.log >&2; exit 1; }
 # libcuda.so.1 is the pretend one beside it, not one to be copied in.
-PATH=$PWD/$tools/bin:$PATH auditwheel --quiet repair --exclude libcuda.so.1 --wheel-dir "$folder" build/wheel-raw/vramplan-*.whl
+PATH=$PWD/$tools/bin:$PATH auditwheel repair --exclude libcuda.so.1 --wheel-dir "$folder" build/wheel-raw/vramplan-*.whl >>build/wheel.log 2>&1 ||
+  { tail -n 40 build/wheel.log >&2; exit 1; }
 ls "$folder"/vramplan-*.whl
