@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "graph/base/printable.h"
+#include "planner/cli/mcp.h"
 #include "planner/cli/parse.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/progress.h"
@@ -200,6 +201,7 @@ void PrintAllNotes(const Options& options, bool is_brief, const Notes& notes) {
 }
 
 int RunChecked(int argc, const char* const* argv, Probe* machine) {
+  if (argc == 2 && std::string_view(argv[1]) == "mcp") return ServeMcp(std::cin, std::cout, AskApart);
   const Result<Command> command = ParseCommandLine(argc, argv);
   if (!command.ok()) return Fail(command.error());
   if (const Answer* answer = std::get_if<Answer>(&*command)) {
