@@ -257,7 +257,8 @@ constexpr OptionRow kOptionRows[] = {
      "[modules; operators with --emit pytorch-sac]",
      kDecide, kSearch},
     {"--emit", "KIND",
-     "pytorch, pytorch-sac, hf, accelerate, lightning, deepspeed, keras or env: the configuration that applies the "
+     "pytorch, pytorch-sac, hf, sft, accelerate, fsdp2, deepspeed, lightning, axolotl, torchtune, keras or env: the "
+     "configuration that applies the "
      "plan, to --out FILE or "
      "instead of the answer",
      kDecide, kAnswer},
@@ -299,7 +300,8 @@ constexpr OptionRow kOptionRows[] = {
     {"--verbose", "", "every table, option and note [what fits on a screen]", kVerbose, kAnswer},
     {"--format", "FORMAT",
      "text, json, html (a page with pictures, which needs nothing else), svg (memory over the step) or snapshot (for "
-     "PyTorch's memory_viz) [text]",
+     "PyTorch's memory_viz); all: text, json and html in one object; fit and run: request, for Slurm and Kubernetes "
+     "[text]",
      kDraws, kAnswer},
     {"--format", "FORMAT", "text, json, csv, html (a page with pictures) or svg (its curves alone) [text]", kSweep,
      kAnswer},

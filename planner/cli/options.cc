@@ -190,7 +190,9 @@ Result<Format> ParseFormat(Verb verb, const std::string& text) {
               {"markdown", Format::kMarkdown, verb == Verb::kDiff},
               {"html", Format::kHtml, Draws(verb) || verb == Verb::kSweep || verb == Verb::kDiff},
               {"svg", Format::kSvg, Draws(verb) || verb == Verb::kSweep},
-              {"snapshot", Format::kSnapshot, Draws(verb)}};
+              {"snapshot", Format::kSnapshot, Draws(verb)},
+              {"request", Format::kRequest, verb == Verb::kFit || verb == Verb::kRun},
+              {"all", Format::kAll, Draws(verb) || verb == Verb::kSweep || verb == Verb::kInspect}};
   std::vector<std::string> names;
   for (const auto& [name, format, taken] : rows) {
     if (!taken) continue;
@@ -488,8 +490,8 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
     const std::string typed_gpu = "--gpu " + options.gpu;
     if (verb != Verb::kFit && verb != Verb::kSweep)
       return Wrong("--gpu", "only fit and sweep compare several cards", "type vramplan fit FILE " + typed_gpu);
-    if (verb == Verb::kFit && IsStepAlone(options.format)) {
-      return Wrong("--format", "svg and snapshot are of one step, and " + typed_gpu + " asks about many cards",
+    if (verb == Verb::kFit && IsOfOne(options.format)) {
+      return Wrong("--format", "svg, snapshot and request are of one card, and " + typed_gpu + " asks about many",
                    "type --format html");
     }
     if (options.gpu_memory)

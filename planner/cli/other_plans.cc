@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/architectures/named.h"
 #include "planner/cli/judge.h"
 #include "planner/cli/named_model.h"
 #include "planner/cli/prepare.h"
+#include "planner/report/parts/breakdown.h"
 
 namespace vramplan {
 namespace {
