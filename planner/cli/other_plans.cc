@@ -61,6 +61,24 @@ struct Change {
   }
 };
 
+// The fewest cards, of powers of two, that hold it together.
+std::optional<Remedy> OnMoreCards(const Options& options, const ChosenDevice& chosen, int64_t batch) {
+  constexpr int kMostRanks = 256;
+  if (options.spec.strategy == Strategy::kDdp) return std::nullopt;
+  for (int ranks = 2; ranks <= kMostRanks; ranks *= 2) {
+    if (options.spec.strategy == Strategy::kFsdp2 && ranks <= options.spec.ranks) continue;
+    Options changed = options;
+    changed.spec.strategy = Strategy::kFsdp2;
+    changed.spec.ranks = ranks;
+    const Result<CardFit> fit = FitOf(std::move(changed), chosen, batch);
+    if (!fit.ok()) return std::nullopt;
+    if (fit->verdict == Verdict::kDoesNotFit) continue;
+    return Remedy{"--strategy fsdp2 --gpus " + std::to_string(ranks),
+                  DeviceBytes(fit->peak, fit->device.context.likely), fit->safe_batch, fit->largest.largest_batch};
+  }
+  return std::nullopt;
+}
+
 constexpr Change kChanges[] = {{.checkpoints = true},
                                {.checkpoints = true, .eight_bits = true},
                                {.adapters = true},
@@ -85,6 +103,7 @@ std::vector<Remedy> RemediesOf(const Options& options, const ChosenDevice& chose
     remedies.push_back(
         {typed, DeviceBytes(fit->peak, fit->device.context.likely), fit->safe_batch, fit->largest.largest_batch});
   }
+  if (std::optional<Remedy> sharded = OnMoreCards(options, chosen, batch)) remedies.push_back(*std::move(sharded));
   return remedies;
 }
 

@@ -12,7 +12,7 @@
 namespace vramplan {
 
 // Of a training that does not fit `batch`: checkpoints, an 8-bit optimizer, LoRA, QLoRA, from what changes least to what
-// saves most; those with which the batch fits. Empty: none, or it is no named model.
+// saves most, and more cards; those with which the batch fits. Empty: none, or it is no named model.
 std::vector<Remedy> RemediesOf(const Options& options, const ChosenDevice& chosen, int64_t batch);
 
 // Of a model that serves, `sequences` at once.
