@@ -139,6 +139,14 @@ std::string AnswerMessage(const std::string& line, const Asker& ask) {
   return answer ? PrintCompact(*answer) + "\n" : "";
 }
 
+std::string McpHelp() {
+  return "A server of the Model Context Protocol on standard input and output, for agents: it answers fit, plan, "
+         "explain,\n"
+         "models and gpus. A client starts it:\n\n"
+         "  {\"mcpServers\": {\"vramplan\": {\"command\": \"vramplan\", \"args\": [\"mcp\"]}}}\n\n"
+         "usage: vramplan mcp\n";
+}
+
 int ServeMcp(std::istream& in, std::ostream& out, const Asker& ask) {
   for (std::string line; out && std::getline(in, line);) out << AnswerMessage(line, ask) << std::flush;
   return out ? 0 : 1;

@@ -23,6 +23,8 @@ using Asker = std::function<Asked(const std::vector<std::string>& words, const s
 
 // What is to be written for a line that was read; empty: nothing, as for notifications.
 std::string AnswerMessage(const std::string& line, const Asker& ask);
+// How a client starts it.
+std::string McpHelp();
 // Until the end of `in`. The exit code.
 int ServeMcp(std::istream& in, std::ostream& out, const Asker& ask);
 

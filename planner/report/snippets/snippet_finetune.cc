@@ -1,5 +1,5 @@
 // What people paste who finetune language models. The keys are those of trl 1.16, peft 0.21, transformers 5.23, accelerate
-// 1.15 (commands/config/cluster.py), axolotl 0.12 (utils/schemas) and torchtune 0.6 (recipes/configs).
+// 1.15 (commands/config/cluster.py), axolotl 0.19 (utils/schemas) and torchtune 0.6 (recipes/configs).
 #include "planner/report/snippets/snippets.h"
 #include "planner/report/writing/numbers.h"
 #include "planner/report/writing/quoting.h"
@@ -113,7 +113,7 @@ Result<std::string> AxolotlConfig(const SnippetOf& of) {
   const bool halves = plan.precision == Precision::kBf16 || HasBf16(plan);
   std::string text =
       SnippetHeading(of) + ModulesRemark(of) + (lora == nullptr ? FreezeRemark(of.trained) : "") +
-      "# for axolotl 0.12; add datasets, learning_rate and output_dir\nbase_model: " + InPython(ModelOf(of)) +
+      "# for axolotl 0.19; add datasets, learning_rate and output_dir\nbase_model: " + InPython(ModelOf(of)) +
       "\nmicro_batch_size: " + std::to_string(plan.batch) +
       "\ngradient_accumulation_steps: " + std::to_string(plan.accumulate) + "\n";
   if (of.finetuned && of.finetuned->length) text += "sequence_len: " + std::to_string(*of.finetuned->length) + "\n";
@@ -145,9 +145,8 @@ Result<std::string> TorchtuneKeys(const SnippetOf& of) {
   }
   const Lora* const lora = LoraOf(of);
   std::string text = SnippetHeading(of) + ModulesRemark(of) + (lora == nullptr ? FreezeRemark(of.trained) : "") +
-                     "# keys for a config of torchtune 0.6: tune cp " +
-                     (lora == nullptr ? "llama3_1/8B_full_single_device" : "llama3_1/8B_lora_single_device") +
-                     " mine.yaml, and change these\nbatch_size: " + std::to_string(plan.batch) +
+                     std::string("# keys for a config of torchtune 0.6, such as llama3_1/8B_") +
+                     (lora == nullptr ? "full" : "lora") + "_single_device\nbatch_size: " + std::to_string(plan.batch) +
                      "\ngradient_accumulation_steps: " + std::to_string(plan.accumulate) +
                      "\ndtype: " + (plan.precision == Precision::kBf16 ? "bf16" : "fp32") +
                      "\nenable_activation_checkpointing: " + InYamlWords(!plan.checkpoint.empty()) +

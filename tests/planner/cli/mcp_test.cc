@@ -2,10 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "planner/cli/mcp_tools.h"
 #include "planner/report/writing/json.h"
+#include "tests/support/command_line.h"
 #include "tests/support/json_schema.h"
 
 namespace vramplan::testing {
@@ -179,6 +181,13 @@ TEST_CASE("mcp: every tool answers, and as its outputSchema says") {
       Message("tools/call", R"({"name": "fit", "arguments": {"model": "nowhere.onnx", "gpu": "t4"}})"), AskApart));
   CHECK_EQ(PrintCompact(At(refused, "result.isError")), "true");
   CHECK_NE(PrintCompact(At(refused, "result.content")).find("nowhere.onnx"), std::string::npos);
+}
+
+TEST_CASE("mcp: it takes no options") {
+  CHECK(Do("mcp --help").out.ends_with("usage: vramplan mcp\n"));
+  const Said said = Do("mcp unet.onnx");
+  CHECK_EQ(said.exit_code, 2);
+  CHECK(said.err.starts_with("vramplan: unet.onnx: mcp takes nothing"));
 }
 
 TEST_CASE("mcp: a line in, a line out, until the end") {
