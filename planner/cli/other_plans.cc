@@ -42,10 +42,10 @@ struct Change {
     TrainingSpec& spec = options->spec;
     if ((checkpoints && !spec.checkpoint.empty()) || (packed && options->quant)) return false;
     if (eight_bits && spec.optimizer != Optimizer::kAdam && spec.optimizer != Optimizer::kAdamW) return false;
-    if (adapters && options->lora) return packed || checkpoints;
+    if (adapters && options->lora && !packed) return false;  // what is left of it is a change of its own
     if (checkpoints) spec.checkpoint = {"all"};
     if (eight_bits) spec.optimizer = spec.optimizer == Optimizer::kAdam ? Optimizer::kAdam8bit : Optimizer::kAdamW8bit;
-    if (adapters) options->lora = Lora{kUsualRank, {}, 0};
+    if (adapters && !options->lora) options->lora = Lora{kUsualRank, {}, 0};
     if (packed) options->quant = Quantization{"nf4", true};
     return true;
   }

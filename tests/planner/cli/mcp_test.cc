@@ -156,7 +156,8 @@ TEST_CASE("mcp: every tool answers, and as its outputSchema says") {
   const Json listed = Read(AnswerMessage(Message("tools/list"), NoAnswer));
   const Json tools = At(listed, "result.tools");
   const std::string unet = std::string(VRAMPLAN_SOURCE_DIR) + "/models/unet.onnx";
-  const std::string log = R"("CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 14.76 GiB total capacity; 13.50 GiB already allocated; 11.75 MiB free; 13.60 GiB reserved in total by PyTorch)")";
+  const std::string log =
+      R"text("CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 14.76 GiB total capacity; 13.50 GiB already allocated; 11.75 MiB free; 13.60 GiB reserved in total by PyTorch)")text";
   const std::pair<std::string, std::string> calls[] = {
       {"fit", R"({"model": ")" + unet + R"(", "gpu": "t4"})"},
       {"fit", R"({"model": ")" + unet + R"(", "gpu_memory": "1GiB", "batch": 64})"},
