@@ -74,7 +74,10 @@ QuantizedTypes TypesOfPacked(const Options& options) {
 Status Adapt(const Options& options, Facts* facts) {
   const NamedModel& model = *options.named;
   std::vector<std::string> packed;
-  if (options.quant) packed = PackedModules(*facts, MakesWords(model.of_class), {});
+  // _keep_in_fp32_modules of T5's classes (transformers 5.23)
+  const std::vector<std::string> kept =
+      model.of_class.find("T5") != std::string::npos ? std::vector<std::string>{"wo"} : std::vector<std::string>();
+  if (options.quant) packed = PackedModules(*facts, MakesWords(model.of_class), kept);
   if (options.lora) {
     Lora lora = *options.lora;
     if (lora.targets.empty()) lora.targets = model.templates.lora_targets;
@@ -112,6 +115,9 @@ Status TakeNamed(Options* options) {
                  spec.ranks == 1 ? "one card shares with none" : "how they share the model is not said",
                  "type --strategy fsdp2 --gpus " + std::to_string(spec.ranks == 1 ? 8 : spec.ranks)};
   }
+  if (options->quant && !options->lora && spec.mode == Mode::kTrain)
+    return Error{ErrorCode::kUsage, "--quant", "packed weights are not trained themselves",
+                 "type --lora 16 beside it, or --mode infer"};
   if (spec.strategy != Strategy::kNone && spec.mode != Mode::kTrain)
     return Error{ErrorCode::kUsage, "--strategy", "it is for a training", "leave out --strategy and --gpus"};
   const std::optional<Precision> weights = PrecisionOfWeights((*found)->weights_type);

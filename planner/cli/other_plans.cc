@@ -6,7 +6,6 @@
 #include "graph/architectures/named.h"
 #include "planner/cli/judge.h"
 #include "planner/cli/named_model.h"
-#include "planner/cli/prepare.h"
 #include "planner/report/parts/breakdown.h"
 
 namespace vramplan {
@@ -45,14 +44,19 @@ struct Change {
     if (adapters && options->lora && !packed) return false;  // what is left of it is a change of its own
     if (checkpoints) spec.checkpoint = {"all"};
     if (eight_bits) spec.optimizer = spec.optimizer == Optimizer::kAdam ? Optimizer::kAdam8bit : Optimizer::kAdamW8bit;
-    if (adapters && !options->lora) options->lora = Lora{kUsualRank, {}, 0};
+    if (adapters && !options->lora) {
+      options->lora = Lora{kUsualRank, {}, 0};
+      if (options->named->templates.lora_targets.empty()) options->lora->targets = {"all-linear"};
+    }
     if (packed) options->quant = Quantization{"nf4", true};
     return true;
   }
 
   std::string Typed(const Options& changed, const Options& before) const {
     std::string text;
-    if (changed.lora && !before.lora) text += " --lora " + std::to_string(changed.lora->rank);
+    if (changed.lora && !before.lora)
+      text +=
+          " --lora " + std::to_string(changed.lora->rank) + (changed.lora->targets.empty() ? "" : ",target=all-linear");
     if (changed.quant && !before.quant) text += " --quant nf4,double";
     if (changed.spec.optimizer != before.spec.optimizer)
       text += " --optimizer " + std::string(Name(changed.spec.optimizer));
@@ -105,6 +109,26 @@ std::vector<Remedy> RemediesOf(const Options& options, const ChosenDevice& chose
   }
   if (std::optional<Remedy> sharded = OnMoreCards(options, chosen, batch)) remedies.push_back(*std::move(sharded));
   return remedies;
+}
+
+std::vector<AdaptedStep> AdaptedSteps(const Options& options) {
+  std::vector<AdaptedStep> steps;
+  if (options.named == nullptr || options.lora || options.quant || options.spec.mode != Mode::kTrain) return steps;
+  for (const bool packed : {false, true}) {
+    const Change change{.adapters = true, .packed = packed};
+    Options changed = options;
+    change.Apply(&changed);
+    const std::string typed = change.Typed(changed, options);
+    if (const Status named = TakeNamed(&changed); !named.ok()) continue;
+    Result<Prepared> prepared = Prepare(changed);
+    if (!prepared.ok()) continue;
+    TrainingSpec spec = options.spec;  // with what the card decides
+    spec.precision = changed.spec.precision;
+    spec.precision_of_file = changed.spec.precision_of_file;
+    spec.recorded_in_fp32 = changed.spec.recorded_in_fp32;
+    steps.push_back({packed ? "QLoRA, rank 16" : "LoRA, rank 16", typed, std::move(spec), *std::move(prepared)});
+  }
+  return steps;
 }
 
 Result<Serving> ServingOf(const Options& options, const ChosenDevice& chosen, int64_t sequences) {
