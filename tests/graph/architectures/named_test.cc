@@ -108,7 +108,7 @@ TEST_CASE("lora: adapters beside the layers that are named, and the rest frozen"
   std::map<std::string, int64_t> lengths{{"sequence", 16}};
   Facts facts = *FactsOf(**found, &lengths, true, "bfloat16");
   const size_t calls = facts.training_program->calls.size();
-  REQUIRE(AddLora({16, {"q_proj", "v_proj"}, 0.05}, &facts).ok());
+  REQUIRE(AddLora({16, {"q_proj", "v_proj"}, 0.05}, {}, &facts).ok());
   int64_t trained = 0;
   for (const RecordedTensor& tensor : *facts.parameters)
     if (tensor.trained) trained += Elements(tensor);
@@ -118,12 +118,12 @@ TEST_CASE("lora: adapters beside the layers that are named, and the rest frozen"
   CHECK(facts.training_program->calls.size() == calls + 2 * 16 * 7);
 
   Facts all = *FactsOf(**found, &lengths, true, "float32");
-  REQUIRE(AddLora({8, {"all-linear"}, 0}, &all).ok());
+  REQUIRE(AddLora({8, {"all-linear"}, 0}, {}, &all).ok());
   int64_t adapters = 0;
   for (const RecordedTensor& tensor : *all.parameters) adapters += tensor.trained ? 1 : 0;
   CHECK(adapters == 2 * 7 * 16);  // not the tied head
 
-  const Status wrong = AddLora({8, {"query"}, 0}, &facts);
+  const Status wrong = AddLora({8, {"query"}, 0}, {}, &facts);
   REQUIRE(!wrong.ok());
   CHECK(wrong.error().hint.find("q_proj") != std::string::npos);
 }
