@@ -85,7 +85,7 @@ std::string Text(Integer number) {
 
 }  // namespace
 
-Result<Outcome> RunCheck(const Options& options) {
+Result<Outcome> RunCheck(const Options& options, const Style& /*style*/, Probe* /*machine*/) {
   const Result<std::vector<CheckedNode>> nodes = ReadNodes(options.file);
   if (!nodes.ok()) return nodes.error();
   const Result<std::vector<int64_t>> order = ReadOrder(options.schedule, static_cast<int64_t>(nodes->size()));

@@ -6,6 +6,7 @@
 #include "planner/cli/doubts.h"
 #include "planner/cli/estimate_step.h"
 #include "planner/cli/judge.h"
+#include "planner/cli/settings.h"
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/estimate_page.h"
@@ -71,7 +72,7 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
 }
 
 Result<Outcome> RunEstimate(const Options& options, const Style& style, Probe* machine) {
-  if (options.dump == Dump::kHolds) return RunInspect(options, style);
+  if (options.dump == Dump::kHolds) return RunInspect(options, style, machine);
   if (options.dump != Dump::kNone) {
     return Error{ErrorCode::kUsage, "--dump", "estimate prints holds alone",
                  "vramplan inspect FILE --dump layers, shapes or parameters"};

@@ -6,6 +6,7 @@
 #include "planner/cli/prepare.h"
 #include "planner/cli/profile_store.h"
 #include "planner/cli/read_log.h"
+#include "planner/cli/settings.h"
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/explain_page.h"

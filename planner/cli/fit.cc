@@ -10,6 +10,7 @@
 #include "planner/cli/other_plans.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/recorded.h"
+#include "planner/cli/settings.h"
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/fit_page.h"

@@ -10,6 +10,7 @@
 #include "planner/cli/judge.h"
 #include "planner/cli/parallel.h"
 #include "planner/cli/progress.h"
+#include "planner/cli/settings.h"
 #include "planner/picture/fit_page.h"
 #include "planner/report/fit.h"
 

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <optional>
 
+#include "graph/base/text.h"
 #include "planner/cli/verbs.h"
 #include "planner/report/gpus_report.h"
 #include "planner/spec/device.h"
@@ -11,11 +12,8 @@ namespace vramplan {
 namespace {
 
 std::string LettersAndDigits(std::string_view text) {
-  std::string kept;
-  for (const char c : text) {
-    if (std::isalnum(static_cast<unsigned char>(c)))
-      kept.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
-  }
+  std::string kept = LowerCase(text);
+  std::erase_if(kept, [](unsigned char c) { return std::isalnum(c) == 0; });
   return kept;
 }
 
@@ -36,7 +34,7 @@ bool Contains(const Card& card, const std::string& wanted) {
 
 }  // namespace
 
-Result<Outcome> RunGpus(const Options& options, const Style& style) {
+Result<Outcome> RunGpus(const Options& options, const Style& style, Probe* /*machine*/) {
   const std::string wanted = LettersAndDigits(options.filter);
   std::vector<Card> chosen;
   // A number that is a size is one, though names may hold it, too: 16 is not a GTX 1660.

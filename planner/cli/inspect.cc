@@ -34,7 +34,7 @@ std::optional<Shapes> BoundsOf(const Inspection& inspection) {
 
 }  // namespace
 
-Result<Outcome> RunInspect(const Options& options, const Style& style) {
+Result<Outcome> RunInspect(const Options& options, const Style& style, Probe* /*machine*/) {
   Inspection inspection;
   BindOptions bind = options.bind;
   std::map<std::string, int64_t> usual;

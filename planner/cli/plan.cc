@@ -9,6 +9,7 @@
 #include "planner/cli/judge.h"
 #include "planner/cli/other_plans.h"
 #include "planner/cli/recorded.h"
+#include "planner/cli/settings.h"
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/plan_page.h"

@@ -84,50 +84,6 @@ Status Store(const std::string& path, const std::string& text) {
   return written.ok() ? written : failed(written.error().text);
 }
 
-Result<Outcome> RunVerb(const Options& options, const Style& style, Probe* machine) {
-  switch (options.verb) {
-    case Verb::kEstimate:
-      return RunEstimate(options, style, machine);
-    case Verb::kFit:
-      return RunFit(options, style, machine);
-    case Verb::kPlan:
-      return RunPlan(options, style, machine);
-    case Verb::kInspect:
-      return RunInspect(options, style);
-    case Verb::kGpus:
-      return RunGpus(options, style);
-    case Verb::kModels:
-      return RunModels(options, style);
-    case Verb::kTrace:
-      return RunTrace(options, style, machine);
-    case Verb::kReplay:
-      return RunReplay(options, style);
-    case Verb::kSolve:
-      return RunSolve(options, style);
-    case Verb::kCheck:
-      return RunCheck(options);
-    case Verb::kProbe:
-      return RunProbe(options, style, machine);
-    case Verb::kCalibrate:
-      return RunCalibrate(options, style, machine);
-    case Verb::kValidate:
-      return RunValidate(options, style, machine);
-    case Verb::kWatch:
-      return RunWatch(options, style, machine);
-    case Verb::kRun:
-      return RunScript(options, style, machine);
-    case Verb::kSweep:
-      return RunSweep(options, style, machine);
-    case Verb::kCompare:
-      return RunCompare(options, style, machine);
-    case Verb::kDiff:
-      return RunDiff(options, style, machine);
-    case Verb::kExplain:
-      return RunExplain(options, style, machine);
-  }
-  return Error{};
-}
-
 // Of one kind the first few: a fixed batch stands in every reshape of a transformer, and the answer is above it all.
 void PrintFewOfEachKind(const std::vector<Note>& notes) {
   constexpr int kOfOneKind = 3;
@@ -236,7 +192,8 @@ int RunChecked(int argc, const char* const* argv, Probe* machine) {
   const bool tells = options.verb == Verb::kRun || options.verb == Verb::kWatch;
   std::optional<Progress> progress(std::in_place, !tells && ::isatty(STDERR_FILENO) != 0 ? &std::cerr : nullptr);
   Result<Outcome> outcome =
-      RunVerb(options, Style{.width = WidthOfTerminal(), .unicode = ShowsUnicode(), .verbose = !is_brief}, machine);
+      RowOf(options.verb)
+          .run(options, Style{.width = WidthOfTerminal(), .unicode = ShowsUnicode(), .verbose = !is_brief}, machine);
   progress.reset();
   if (!outcome.ok()) return Fail(outcome.error());
   const bool emitted = outcome->stream.has_value();
