@@ -37,7 +37,7 @@ Json Failure(const Json& id, int code, std::string text) {
 }
 
 Json Initialized(const Json& params) {
-  const std::string wanted = TextOf(MemberOf(params, "protocolVersion"));
+  const std::string wanted = StringIn(MemberOf(params, "protocolVersion"));
   const bool known = std::ranges::find(kRevisions, wanted) != std::end(kRevisions);
   Json tools = Json::Object();
   tools.Set("listChanged", false);
@@ -54,7 +54,7 @@ Json Initialized(const Json& params) {
       .Set("instructions", kInstructions);
 }
 
-Json Text(std::string text) {
+Json TextContent(std::string text) {
   Json content = Json::Object();
   content.Set("type", "text").Set("text", std::move(text));
   return content;
@@ -62,7 +62,7 @@ Json Text(std::string text) {
 
 Json Refused(std::string text) {
   Json result = Json::Object();
-  result.Set("content", Json::Array().Push(Text(std::move(text))));
+  result.Set("content", Json::Array().Push(TextContent(std::move(text))));
   return result.Set("isError", true);
 }
 
@@ -85,11 +85,11 @@ Json Called(const ToolCommand& command, const Asker& ask) {
   Result<Json> structured = ParseJson("the answer", answer.out);
   if (!structured.ok()) return Refused(structured.error().text);
   Json content = Json::Array();
-  content.Push(Text(with({}).out));
+  content.Push(TextContent(with({}).out));
   if (!command.emit.empty()) {
     const Asked snippet = with({"--emit", command.emit.c_str()});
     const bool answered = snippet.exit_code == 0 || snippet.exit_code == kExitDoesNotFit;
-    if (!answered || !snippet.out.empty()) content.Push(Text(answered ? snippet.out : LastLine(snippet.err)));
+    if (!answered || !snippet.out.empty()) content.Push(TextContent(answered ? snippet.out : LastLine(snippet.err)));
   }
   Json result = Json::Object();
   result.Set("content", std::move(content)).Set("structuredContent", *std::move(structured));
@@ -105,7 +105,7 @@ Json Answered(const Json& id, const std::string& method, const Json& params, con
     return Message(id).Set("result", std::move(result));
   }
   if (method != "tools/call") return Failure(id, kNoMethod, "there is no method " + method);
-  const std::string name = TextOf(MemberOf(params, "name"));
+  const std::string name = StringIn(MemberOf(params, "name"));
   if (!IsTool(name)) return Failure(id, kInvalidParams, "there is no tool " + name);
   const Json none = Json::Object();
   const Json* arguments = MemberOf(params, "arguments");
@@ -123,12 +123,12 @@ std::optional<Json> AnswerTo(const std::string& line, const Asker& ask) {
   if (method == nullptr && MemberOf(*message, "jsonrpc") != nullptr &&
       (MemberOf(*message, "result") != nullptr || MemberOf(*message, "error") != nullptr))
     return std::nullopt;  // an answer, and nothing was asked
-  if (TextOf(MemberOf(*message, "jsonrpc")) != "2.0" || TextOf(method).empty() || (id != nullptr && !id_is_right))
+  if (StringIn(MemberOf(*message, "jsonrpc")) != "2.0" || StringIn(method).empty() || (id != nullptr && !id_is_right))
     return Failure(id_is_right ? *id : Json(), kInvalidRequest, "the message is no request of JSON-RPC 2.0");
   if (id == nullptr) return std::nullopt;  // a notification
   const Json none = Json::Object();
   const Json* params = MemberOf(*message, "params");
-  return Answered(*id, TextOf(method), params == nullptr ? none : *params, ask);
+  return Answered(*id, StringIn(method), params == nullptr ? none : *params, ask);
 }
 
 }  // namespace

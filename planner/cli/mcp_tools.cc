@@ -143,7 +143,7 @@ Json Renamed(const Json& schema, const std::string& prefix) {
   Json renamed = Json::Object();
   constexpr std::string_view kDefs = "#/$defs/";
   for (const auto& [name, value] : *members) {
-    const std::string text = TextOf(&value);
+    const std::string text = StringIn(&value);
     if (name == "$ref" && text.starts_with(kDefs)) {
       renamed.Set(name, std::string(kDefs) + prefix + text.substr(kDefs.size()));
     } else if (name != "$schema" && name != "$id" && name != "$defs") {  // readers of older drafts refuse the first two
@@ -191,7 +191,7 @@ std::optional<std::string> TypedText(const Json& value) {
 }
 
 // What would write a file, or is the server's own business.
-bool IsOurs(std::string_view option) {
+bool IsServersOwn(std::string_view option) {
   constexpr std::string_view kOurs[] = {"out", "force", "save", "format", "emit", "help"};
   return std::ranges::find(kOurs, option) != std::end(kOurs);
 }
@@ -238,7 +238,7 @@ class ToolLine {
       if (members == nullptr) return WrongArgument(name, "is no object", "");
       for (const auto& [key, held] : *members) {
         if (name == "options" &&
-            (IsOurs(key) || key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != key.npos))
+            (IsServersOwn(key) || key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != key.npos))
           return WrongArgument(name, InQuotes(key) + " is no option of this tool",
                                "vramplan fit --help all lists them");
         std::string option = key;
@@ -271,7 +271,7 @@ const Json* MemberOf(const Json& object, std::string_view name) {
   return found == members->end() ? nullptr : &found->second;
 }
 
-std::string TextOf(const Json* value) {
+std::string StringIn(const Json* value) {
   const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(&value->value());
   return text == nullptr ? "" : *text;
 }
@@ -307,9 +307,9 @@ Result<ToolCommand> CommandOf(std::string_view name, const Json& arguments) {
   } else {
     const char* const positional = name == "fit" || name == "plan" ? "model" : "text";
     const Json* word = MemberOf(arguments, positional);
-    if (word != nullptr && TextOf(word).empty()) return WrongArgument(positional, "is no text", "");
+    if (word != nullptr && StringIn(word).empty()) return WrongArgument(positional, "is no text", "");
     if (word != nullptr) {
-      if (const Status put = line.Word(positional, TextOf(word)); !put) return put.error();
+      if (const Status put = line.Word(positional, StringIn(word)); !put) return put.error();
     }
   }
   for (const auto& [argument, value] : *given) {

@@ -27,6 +27,6 @@ Result<ToolCommand> CommandOf(std::string_view tool, const Json& arguments);
 
 // A member of an object; null where there is none.
 const Json* MemberOf(const Json& object, std::string_view name);
-std::string TextOf(const Json* value);  // empty: no text
+std::string StringIn(const Json* value);  // empty: no text
 
 }  // namespace vramplan

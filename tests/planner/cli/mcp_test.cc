@@ -51,7 +51,7 @@ TEST_CASE("mcp: messages and what is answered to them") {
       {"", ""},
       {"  \r", ""},
       {"{nonsense",
-       R"({"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not JSON at byte 2"}})"},
+       R"({"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not JSON at byte 3"}})"},
       {R"([{"jsonrpc":"2.0","id":1,"method":"ping"}])",
        R"({"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the message is no request of JSON-RPC 2.0"}})"},
       {R"({"id":4,"method":"ping"})",
@@ -76,8 +76,8 @@ TEST_CASE("mcp: the revision that both know") {
     const std::string params = std::string(R"({"protocolVersion":")") + asked + R"(","capabilities":{}})";
     const Json result = At(Read(AnswerMessage(Message("initialize", params.c_str()), NoAnswer)), "result");
     const Json version = At(result, "protocolVersion"), name = At(result, "serverInfo.name");
-    CHECK_EQ(TextOf(&version), given);
-    CHECK_EQ(TextOf(&name), "vramplan");
+    CHECK_EQ(StringIn(&version), given);
+    CHECK_EQ(StringIn(&name), "vramplan");
     CHECK(std::holds_alternative<Json::Members>(At(result, "capabilities.tools").value()));
   }
 }
@@ -172,7 +172,7 @@ TEST_CASE("mcp: every tool answers, and as its outputSchema says") {
     const Json answer = Read(AnswerMessage(Message("tools/call", params.c_str()), AskApart));
     CHECK_EQ(PrintCompact(At(answer, "result.isError")), "false");
     for (const Json& tool : std::get<Json::Items>(tools.value())) {
-      if (TextOf(MemberOf(tool, "name")) != name) continue;
+      if (StringIn(MemberOf(tool, "name")) != name) continue;
       CHECK_EQ(ViolationOf(*MemberOf(tool, "outputSchema"), At(answer, "result.structuredContent")), "");
       CHECK_EQ(PrintCompact(At(tool, "annotations.readOnlyHint")), "true");
       CHECK_EQ(PrintCompact(At(tool, "annotations.idempotentHint")), "true");
