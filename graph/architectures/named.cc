@@ -170,7 +170,7 @@ Result<std::optional<NamedModel>> FindNamed(const std::string& name, const std::
   return std::optional<NamedModel>(*std::move(found));
 }
 
-Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* lengths, bool trains,
+Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* lengths, std::string_view mode,
                       const std::string& type) {
   Settings settings = model.settings;
   for (const Template::Length& length : model.templates.lengths) {
@@ -198,8 +198,7 @@ Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* l
                      model.name + ", " + std::to_string(*most),
                  "type --dim " + length + "=" + std::to_string(*most) + " or less"};
   }
-  Result<std::string> text =
-      model.templates.Fill(settings, type == "float32" ? type : "half", trains ? "train" : "infer");
+  Result<std::string> text = model.templates.Fill(settings, type == "float32" ? type : "half", mode);
   if (!text) {
     Error error = text.error();
     error.subject = model.name;

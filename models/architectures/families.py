@@ -7,7 +7,7 @@ from typing import Any, Callable
 import torch
 import transformers
 
-RECORDINGS = (("float32", "train"), ("half", "train"), ("float32", "infer"), ("half", "infer"))
+RECORDINGS = tuple((form, mode) for mode in ("train", "checkpointed", "infer") for form in ("float32", "half"))
 
 
 @dataclasses.dataclass

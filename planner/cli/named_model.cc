@@ -1,5 +1,6 @@
 #include "planner/cli/named_model.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "graph/architectures/named.h"
@@ -22,6 +23,16 @@ std::optional<Precision> PrecisionOfWeights(const std::string& weights) {
 
 DeclaredDim DeclaredLength(Dim length) {
   return length.IsConstant() ? DeclaredDim{length.At(1), ""} : DeclaredDim{std::nullopt, "batch"};
+}
+
+// What gradient_checkpointing_enable() does: each layer is a checkpoint, and keeps no cache.
+bool ChecksEveryLayer(const NamedModel& model, const std::vector<std::string>& checkpoint) {
+  for (const Template::Stack& stack : model.templates.stacks) {
+    const int64_t layers = model.settings.Number(stack.layers).value_or(0);
+    for (int64_t i = 0; i < layers; ++i)
+      if (std::ranges::find(checkpoint, stack.path + "." + std::to_string(i)) == checkpoint.end()) return false;
+  }
+  return true;
 }
 
 // A graph that has the inputs of a program and otherwise its facts alone.
@@ -94,7 +105,10 @@ Result<Graph> GraphOf(const Options& options, BindOptions* bind, std::map<std::s
   if (options.named == nullptr) return Load(options.file, notes);
   const bool trains = options.spec.mode == Mode::kTrain;
   std::map<std::string, int64_t> lengths(bind->dims.begin(), bind->dims.end());
-  Result<Facts> facts = FactsOf(*options.named, &lengths, trains, std::string(Name(WeightsIn(options.spec.precision))));
+  const char* mode = !trains                                                     ? "infer"
+                     : ChecksEveryLayer(*options.named, options.spec.checkpoint) ? "checkpointed"
+                                                                                 : "train";
+  Result<Facts> facts = FactsOf(*options.named, &lengths, mode, std::string(Name(WeightsIn(options.spec.precision))));
   if (!facts) return facts.error();
   if (options.lora) {
     Lora lora = *options.lora;

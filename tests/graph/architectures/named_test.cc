@@ -35,7 +35,7 @@ TEST_CASE("named models: each of the table has a template, and the parameters th
     CHECK((*found)->source == model.source);
     std::map<std::string, int64_t> lengths;
     if (!(*found)->templates.lengths.empty()) lengths["sequence"] = 16;
-    const Result<Facts> facts = FactsOf(**found, &lengths, true, "float32");
+    const Result<Facts> facts = FactsOf(**found, &lengths, "train", "float32");
     REQUIRE_MESSAGE(facts, (facts ? "" : facts.error().text));
     // transformers 5.23 ties the head of a T5 whatever its config.json says, and what is published has it apart.
     const Setting* gated = (*found)->settings.Find("feed_forward_proj");
@@ -53,14 +53,14 @@ TEST_CASE("named models: every recording of every template is filled, and says w
     REQUIRE(found);
     if (!filled.insert((*found)->of_class).second) continue;
     CHECK((*found)->templates.made_with.find("transformers ") != std::string::npos);
-    for (const bool trains : {true, false}) {
+    for (const std::string mode : {"train", "checkpointed", "infer"}) {
       for (const char* type : {"float32", "bfloat16", "float16"}) {
         CAPTURE(model.name);
         CAPTURE(type);
         std::map<std::string, int64_t> lengths;
-        const Result<Facts> facts = FactsOf(**found, &lengths, trains, type);
+        const Result<Facts> facts = FactsOf(**found, &lengths, mode, type);
         REQUIRE(facts);
-        CHECK((trains ? facts->training_program : facts->inference_program).has_value());
+        CHECK((mode == "infer" ? facts->inference_program : facts->training_program).has_value());
         for (const RecordedTensor& tensor : *facts->parameters)
           if (tensor.same_as.empty()) CHECK((Name(tensor.type) == type || tensor.type == DType::kFloat32));
       }
@@ -97,7 +97,7 @@ TEST_CASE("named models: a config.json that cannot be one is refused in its own 
                            row.change + "}");
     const Result<std::optional<NamedModel>> found = FindNamed(file.path(), "");
     std::map<std::string, int64_t> lengths;
-    const std::string said = !found ? found.error().text : FactsOf(**found, &lengths, true, "float32").error().text;
+    const std::string said = !found ? found.error().text : FactsOf(**found, &lengths, "train", "float32").error().text;
     CHECK(said.find(row.says) != std::string::npos);
   }
 }
@@ -106,7 +106,7 @@ TEST_CASE("lora: adapters beside the layers that are named, and the rest frozen"
   const Result<std::optional<NamedModel>> found = FindNamed("llama-3.2-1b", "");
   REQUIRE(found);
   std::map<std::string, int64_t> lengths{{"sequence", 16}};
-  Facts facts = *FactsOf(**found, &lengths, true, "bfloat16");
+  Facts facts = *FactsOf(**found, &lengths, "train", "bfloat16");
   const size_t calls = facts.training_program->calls.size();
   REQUIRE(AddLora({16, {"q_proj", "v_proj"}, 0.05}, &facts).ok());
   int64_t trained = 0;
@@ -117,7 +117,7 @@ TEST_CASE("lora: adapters beside the layers that are named, and the rest frozen"
   // To fp32, dropout, A, B, scale, sum, and back.
   CHECK(facts.training_program->calls.size() == calls + 2 * 16 * 7);
 
-  Facts all = *FactsOf(**found, &lengths, true, "float32");
+  Facts all = *FactsOf(**found, &lengths, "train", "float32");
   REQUIRE(AddLora({8, {"all-linear"}, 0}, &all).ok());
   int64_t adapters = 0;
   for (const RecordedTensor& tensor : *all.parameters) adapters += tensor.trained ? 1 : 0;
