@@ -190,8 +190,22 @@ Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* l
                  "its " + stack.layers + " is " + (layers ? std::to_string(*layers) : "no whole number"),
                  "templates are for " + std::to_string(kFewest) + " to " + std::to_string(kMost) + " layers"};
   }
+  if (const std::string* broken = model.templates.Broken(settings)) {
+    const size_t slash = broken->find('/');
+    const auto said = [&](const std::string& key) {
+      const Setting* value = settings.Find(key);
+      return key + (value == nullptr ? "" : " (" + ToText(*value) + ")");
+    };
+    return Error{ErrorCode::kBadInput, model.name,
+                 "its " + said(broken->substr(0, slash)) + " is no multiple of its " + said(broken->substr(slash + 1)),
+                 "give a config.json with settings that go together"};
+  }
   for (const auto& [length, limit] : model.templates.limits) {
     const std::optional<int64_t> most = settings.Number(limit);
+    if (most && *most < 1) {
+      return Error{ErrorCode::kBadInput, model.name, "its " + limit + " is " + std::to_string(*most),
+                   "give a config.json with this setting"};
+    }
     if (!most || (*lengths)[length] <= *most) continue;
     return Error{ErrorCode::kUsage, "--dim",
                  length + "=" + std::to_string((*lengths)[length]) + " is more than the " + limit + " of " +

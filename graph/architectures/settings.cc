@@ -110,6 +110,8 @@ Result<Settings> ReadSettings(std::string_view text, const std::string& name) {
   if (const auto nested = read.find("text_config"); nested != read.end() && nested->is_object())
     TakeAll(*nested, &settings);
   TakeAll(read, &settings);
+  if (const auto labels = read.find("id2label"); labels != read.end() && labels->is_object() && !labels->empty())
+    if (settings.Find("num_labels") == nullptr) settings.Set("num_labels", static_cast<int64_t>(labels->size()));
   if (const auto quantized = read.find("quantization_config"); quantized != read.end() && quantized->is_object())
     settings.Set("quantization_config", true);
   if (const auto named = read.find("architectures"); named != read.end() && named->is_array()) {

@@ -43,16 +43,19 @@ Template Template::Read(std::string text) {
     if (word == "made") read.made_with = std::string(line.substr(5));  // "with ..."
     if (word == "class") read.classes.emplace_back(line);
     if (word == "lora") read.lora_targets.emplace_back(line);
+    if (word == "whole") read.wholes.emplace_back(line);
     if (word == "period") read.period = WholeNumber(line);
     if (word == "recording") {
       const char letter = TakeWord(&line)[0];
       const std::string form(TakeWord(&line));
       read.recordings.push_back({letter, form, std::string(line)});
     }
-    if (word != "default" && word != "let" && word != "when" && word != "stack" && word != "dim" && word != "most")
+    if (word != "default" && word != "null" && word != "let" && word != "when" && word != "stack" && word != "dim" &&
+        word != "most")
       continue;
     const std::string key(TakeWord(&line));
     if (word == "default") read.defaults.emplace_back(key, line);
+    if (word == "null") read.nulls.emplace_back(key, line);
     if (word == "let") read.lets.emplace_back(key, line);
     if (word == "when") read.conditions.push_back({key, ReadSetting(line).value_or(nullptr)});
     if (word == "stack") read.stacks.push_back({key, std::string(line)});
@@ -71,9 +74,7 @@ Template Template::Read(std::string text) {
 }
 
 Settings Template::Complete(Settings settings) const {
-  for (const auto& [key, text] : defaults) {
-    const Setting* given = settings.Find(key);
-    if (given != nullptr && !std::holds_alternative<std::nullptr_t>(*given)) continue;
+  const auto take = [&](const std::string& key, const std::string& text) {
     if (const std::optional<int64_t> number = Evaluate(text, settings)) {
       settings.Set(key, *number);
     } else if (std::optional<Setting> value = ReadSetting(text)) {
@@ -81,7 +82,11 @@ Settings Template::Complete(Settings settings) const {
     } else {
       settings.Set(key, text);
     }
-  }
+  };
+  for (const auto& [key, text] : defaults)
+    if (settings.Find(key) == nullptr) take(key, text);
+  for (const auto& [key, text] : nulls)
+    if (const Setting* given = settings.Find(key); given != nullptr && *given == Setting(nullptr)) take(key, text);
   for (const Condition& condition : conditions) {
     if (settings.Find(condition.key) == nullptr) settings.Set(condition.key, condition.value);
   }
@@ -89,6 +94,12 @@ Settings Template::Complete(Settings settings) const {
     if (const std::optional<int64_t> number = Evaluate(expression, settings)) settings.Set(key, *number);
   }
   return settings;
+}
+
+const std::string* Template::Broken(const Settings& settings) const {
+  const auto broken = std::ranges::find_if(
+      wholes, [&](const std::string& expression) { return !Evaluate(expression, settings).has_value(); });
+  return broken == wholes.end() ? nullptr : &*broken;
 }
 
 const Template::Condition* Template::Unmet(const Settings& settings) const {

@@ -37,7 +37,9 @@ class Template {
     std::string form, program;  // "half", "train-amp"
   };
   std::vector<std::string> classes;
-  std::vector<std::pair<std::string, std::string>> defaults, lets;  // a setting and its expression or value
+  // A setting, and its expression or value: where none is given, where null is, and what has a name of its own.
+  std::vector<std::pair<std::string, std::string>> defaults, nulls, lets;
+  std::vector<std::string> wholes;  // expressions that must be whole numbers
   std::vector<Condition> conditions;
   std::vector<Stack> stacks;
   std::vector<Length> lengths;                              // free ones: --dim
@@ -49,6 +51,8 @@ class Template {
 
   // The settings with what the library takes where they say nothing.
   Settings Complete(Settings settings) const;
+  // The first expression that must be a whole number and is none; null: all are.
+  const std::string* Broken(const Settings& settings) const;
   // The first condition that these (complete) settings do not meet; null: all are met.
   const Condition* Unmet(const Settings& settings) const;
   // Facts as JSON. `form`: "float32" or "half"; `mode`: "train", "checkpointed" (so too, and every layer is a checkpoint) or

@@ -17,6 +17,7 @@ HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent.parent / "python"))
 
 import torch  # noqa: E402
+from torch.utils import _pytree  # noqa: E402
 
 import expand  # noqa: E402
 from expressions import Names, Unfit  # noqa: E402
@@ -37,6 +38,7 @@ def record(family, form, mode, settings, lengths):
     model.train(trains)
     if mode == "checkpointed":  # gradient_checkpointing_enable() leaves no layer its cache (modeling_layers.py)
         model.config.use_cache = False
+        hold_arguments(model)
     facts = _facts.model_facts(model)
     facts["mode"] = "train" if trains else "eval"
     inputs = {name: tensor.to(model.dtype) if tensor.is_floating_point() else tensor
@@ -47,6 +49,19 @@ def record(family, form, mode, settings, lengths):
             keep_only_the_loss(program)
         facts["programs"] = {name.replace("train", mode): program for name, program in facts["programs"].items()}
     return facts
+
+
+def hold_arguments(model):
+    """A checkpoint keeps what it is given, positions that nothing reads too: a view in its region stands for them."""
+
+    def view(module, args, kwargs):
+        for leaf in _pytree.tree_leaves(kwargs):
+            if isinstance(leaf, torch.Tensor):
+                leaf.unsqueeze(0)
+
+    for module in model.modules():
+        if any(base.__name__ == "GradientCheckpointingLayer" for base in type(module).__mro__):
+            module.register_forward_pre_hook(view, with_kwargs=True)
 
 
 def keep_only_the_loss(program):
@@ -71,11 +86,40 @@ def differs(expected, got, path=""):
     return None if got == expected else f"{path}: recorded {expected!r}, template {got!r}"
 
 
-def head(family, variant):
+def defaults(family, points, names):
+    """What the class takes of a setting that config.json leaves out, or has as null."""
+    plain, derived, nulls = [], [], []
+    for key in points[0]:
+
+        def taken(settings):
+            try:
+                return getattr(family.configured(settings), key)
+            except Exception:  # of others that do not go with it
+                return getattr(family.configured({}), key, Unfit)
+
+        left_out = [taken({k: v for k, v in point.items() if k != key}) for point in points]
+        if Unfit in left_out:
+            continue
+        if all(value == left_out[0] for value in left_out):
+            plain.append(f"default {key} {json.dumps(left_out[0])}")
+        elif all(isinstance(value, int) for value in left_out):
+            derived.append(f"default {key} {names.length(left_out)}")
+        try:
+            as_null = [getattr(family.configured({**point, key: None}), key) for point in points]
+        except Exception:  # it cannot be
+            continue
+        if all(isinstance(value, int) and not isinstance(value, bool) for value in as_null):
+            nulls.append(f"null {key} {names.length(as_null)}")
+    return [*plain, *derived, *nulls]
+
+
+def head(family, variant, points, names):
+    groups = "num_attention_heads", "num_key_value_heads"
     return [
         "vramplan template 2",
         *(f"class {name}" for name in family.classes),
-        *(f"default {key} {text}" for key, text in family.defaults.items()),
+        *defaults(family, points, names),
+        *([f"whole {'/'.join(groups)}"] if set(groups) <= set(points[0]) else []),
         *(f"let {key} {text}" for key, text in family.let.items()),
         *(f"when {key} {json.dumps(value)}" for key, value in {**family.requires, **variant}.items()
           if key not in dict(family.limits).values()),
@@ -125,9 +169,11 @@ def make(family, variant):
                 model[form, mode] = letter
             variants.append(Variant(letter, form, program, [Point(facts[form, mode], program, count)
                                                             for facts, count in zip(recorded[:-1], counts[:-1])]))
-    lines = Writer(family, Names(environments[:-1]), variants).write()
+    names = Names(environments[:-1])
+    lines = Writer(family, names, variants).write()
     prove(lines, variants, model, environments[-1], counts[-1], recorded[-1])
-    return [*head(family, variant), *(f"recording {v.letter} {v.form} {v.program}" for v in variants), *lines]
+    wholes = [{**settings, **family.requires, **variant} for settings, _ in points[:-1]]
+    return [*head(family, variant, wholes, names), *(f"recording {v.letter} {v.form} {v.program}" for v in variants), *lines]
 
 
 if __name__ == "__main__":

@@ -35,6 +35,20 @@ bool ChecksEveryLayer(const NamedModel& model, const std::vector<std::string>& c
   return true;
 }
 
+// --dim names lengths of the template; the batch has an option of its own.
+Status CheckLengths(const NamedModel& model, const BindOptions& bind) {
+  std::string known;
+  for (const Template::Length& length : model.templates.lengths) known += (known.empty() ? "" : ", ") + length.name;
+  for (const auto& [name, length] : bind.dims) {
+    const bool is_known =
+        std::ranges::any_of(model.templates.lengths, [&](const auto& one) { return one.name == name; });
+    if (is_known || name == "batch") continue;
+    return Error{ErrorCode::kUsage, "--dim " + name, model.of_class + " has no length of this name",
+                 known.empty() ? "all of its lengths are in its config.json" : "its lengths are: " + known};
+  }
+  return Done();
+}
+
 // A graph that has the inputs of a program and otherwise its facts alone.
 Graph CarrierOf(const RecordedProgram& program) {
   Graph graph;
@@ -80,8 +94,8 @@ Status TakeNamed(Options* options) {
   }
   TrainingSpec& spec = options->spec;
   const std::optional<Precision> weights = PrecisionOfWeights((*found)->weights_type);
-  if (weights && !spec.given.contains("precision") && TakesOption(options->verb, "--precision"))
-    spec.precision = *weights;
+  const bool says_precision = TakesOption(options->verb, "--precision") || options->verb == Verb::kInspect;
+  if (weights && !spec.given.contains("precision") && says_precision) spec.precision = *weights;
   if (spec.mode == Mode::kInfer && !spec.given.contains("loss")) spec.loss = Loss::kNone;  // no labels are given
   spec.precision_of_file = IsHalf(WeightsIn(spec.precision));
   spec.recorded_in_fp32 = !spec.precision_of_file;
@@ -104,6 +118,7 @@ Status TakeNamed(Options* options) {
 Result<Graph> GraphOf(const Options& options, BindOptions* bind, std::map<std::string, int64_t>* usual, Notes* notes) {
   if (options.named == nullptr) return Load(options.file, notes);
   const bool trains = options.spec.mode == Mode::kTrain;
+  if (const Status known = CheckLengths(*options.named, *bind); !known.ok()) return known.error();
   std::map<std::string, int64_t> lengths(bind->dims.begin(), bind->dims.end());
   const char* mode = !trains                                                     ? "infer"
                      : ChecksEveryLayer(*options.named, options.spec.checkpoint) ? "checkpointed"
