@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "graph/architectures/linear_layers.h"
+
 namespace vramplan {
 namespace {
 
@@ -17,31 +19,12 @@ Argument RealOf(double real) { return {Argument::Kind::kReal, 0, real, "", {}}; 
 Argument WordOf(std::string text) { return {Argument::Kind::kText, 0, 0, std::move(text), {}}; }
 Argument BoolOf(bool value) { return {Argument::Kind::kBool, value ? 1 : 0, 0, "", {}}; }
 
-constexpr std::string_view kWeight = ".weight";
-
-// "model.layers.0.self_attn.q_proj" of its weight; empty: it is none.
-std::string ModuleOf(const std::string& weight) {
-  return weight.ends_with(kWeight) ? weight.substr(0, weight.size() - kWeight.size()) : "";
-}
-
-std::string LastName(const std::string& path) { return path.substr(path.rfind('.') + 1); }
-
-// Where the operands of a linear layer stand: aten.linear(x, w, b), and aten.addmm(b, x, w) of GPT-2's Conv1D.
-struct LinearCall {
-  size_t input = 0, weight = 1;
-  bool transposed = false;  // the weight is [in, out]
-};
-std::optional<LinearCall> LinearOf(const Call& call) {
-  if (call.target == "aten.linear.default") return LinearCall{};
-  if (call.target == "aten.addmm.default") return LinearCall{1, 2, true};
-  return std::nullopt;
-}
-
 // The program with what an adapter adds behind each call of a layer that has one.
 class Adapting {
  public:
-  Adapting(const Lora& lora, const std::set<std::string>& modules, bool trains, RecordedProgram* program)
-      : lora_(lora), modules_(modules), trains_(trains), program_(*program) {}
+  Adapting(const Lora& lora, const std::set<std::string>& modules, const std::set<std::string>& packed, bool trains,
+           RecordedProgram* program)
+      : lora_(lora), modules_(modules), packed_(packed), trains_(trains), program_(*program) {}
 
   void Run() {
     std::map<int32_t, std::string> names;
@@ -54,10 +37,10 @@ class Adapting {
     std::map<int32_t, std::vector<int32_t>> dies;  // call (of the new ones) -> values, in order
     for (size_t i = 0; i < before.size(); ++i) {
       Call& call = before[i];
-      const std::optional<LinearCall> linear = LinearOf(call);
+      const std::optional<LinearCall> linear = LinearCallOf(call);
       const int32_t weight = linear ? static_cast<int32_t>(call.arguments[linear->weight].integer) : -1;
       const auto name = names.find(weight);
-      const std::string module = name == names.end() ? "" : ModuleOf(name->second);
+      const std::string module = name == names.end() ? "" : ModuleOfParameter(name->second);
       if (linear && modules_.contains(module)) {
         Adapt(std::move(call), *linear, module, &dies, &at_with);
       } else {
@@ -124,9 +107,13 @@ class Adapting {
     const int32_t a = Parameter(module + ".lora_A.default.weight", Shape{Dim(lora_.rank), Dim(in_width)});
     const int32_t b = Parameter(module + ".lora_B.default.weight", Shape{Dim(out_width), Dim(lora_.rank)});
 
-    const int32_t base = NewValue(type, out);
+    int32_t base = NewValue(type, out);
     call.results[0] = base;
     program_.calls.push_back(std::move(call));
+    if (packed_.contains(module)) {  // the result is cloned before anything is added
+      const int32_t result = std::exchange(base, NewValue(type, out));
+      (*dies)[Add("aten.clone.default", at, {ValueOf(result)}, base)] = {result};
+    }
     int32_t x = input;
     if (casts) Add("aten.to.dtype", at, {ValueOf(input), {}}, x = NewValue(DType::kFloat32, in));
     int32_t dropped = x;
@@ -141,6 +128,13 @@ class Adapting {
     (*dies)[Add("aten.linear.default", at, {ValueOf(narrow), ValueOf(b)}, wide)] = {narrow};
     const int32_t scaled = NewValue(DType::kFloat32, out);
     (*dies)[Add("aten.mul.Tensor", at, {ValueOf(wide), RealOf(0.5)}, scaled)] = {wide};
+    if (packed_.contains(module)) {  // tuners/lora/bnb.py, Linear4bit.forward
+      int32_t added = scaled;
+      if (casts) (*dies)[Add("aten.to.dtype", at, {ValueOf(scaled), {}}, added = NewValue(type, out))] = {scaled};
+      (*dies)[Add("aten.add.Tensor", at, {ValueOf(base), ValueOf(added)}, last)] =
+          casts ? std::vector<int32_t>{added, base, x} : std::vector<int32_t>{added, base};
+      return;
+    }
     const int32_t sum = NewValue(DType::kFloat32, out);
     (*dies)[Add("aten.add.Tensor", at, {ValueOf(base), ValueOf(scaled)}, sum)] = {scaled, base};
     const int32_t cast = Add("aten.to.dtype", at, {ValueOf(sum), {}}, last);
@@ -153,38 +147,16 @@ class Adapting {
   }
 
   const Lora& lora_;
-  const std::set<std::string>& modules_;
+  const std::set<std::string>&modules_, &packed_;
   const bool trains_;
   RecordedProgram& program_;
 };
 
-struct LinearLayer {
-  std::string path;
-  bool transposed = false;
-};
-
-// The linear layers that a program calls, in its order.
-std::vector<LinearLayer> LinearLayers(const RecordedProgram& program) {
-  std::map<int32_t, std::string> names;
-  for (const RecordedProgram::Kept& stored : program.stored) names.emplace(stored.value, ModuleOf(stored.name));
-  std::vector<LinearLayer> layers;
-  for (const Call& call : program.calls) {
-    const std::optional<LinearCall> linear = LinearOf(call);
-    if (!linear || call.arguments.size() <= linear->weight) continue;
-    const auto found = names.find(static_cast<int32_t>(call.arguments[linear->weight].integer));
-    if (found != names.end() && !found->second.empty()) layers.push_back({found->second, linear->transposed});
-  }
-  return layers;
-}
-
 }  // namespace
 
-Status AddLora(const Lora& lora, Facts* facts) {
-  const RecordedProgram* any = facts->training_program    ? &*facts->training_program
-                               : facts->inference_program ? &*facts->inference_program
-                                                          : nullptr;
+Status AddLora(const Lora& lora, const std::vector<std::string>& packed, Facts* facts) {
   std::set<std::string> modules, names, transposed;
-  const std::vector<LinearLayer> linear = any == nullptr ? std::vector<LinearLayer>() : LinearLayers(*any);
+  const std::vector<LinearLayer> linear = LinearLayersOf(*facts);
   const bool all = lora.targets == std::vector<std::string>{"all-linear"};
   for (const auto& [path, is_transposed] : linear) {
     const std::string name = LastName(path);
@@ -205,7 +177,7 @@ Status AddLora(const Lora& lora, Facts* facts) {
   // The tensors of the module tree: the base is frozen, and each layer is followed by its adapter.
   std::vector<RecordedTensor> tensors;
   for (RecordedTensor& tensor : *facts->parameters) {
-    const std::string module = ModuleOf(tensor.name);
+    const std::string module = ModuleOfParameter(tensor.name);
     tensor.trained = false;
     tensors.push_back(tensor);
     if (!modules.contains(module) || tensor.shape.size() != 2) continue;
@@ -215,10 +187,11 @@ Status AddLora(const Lora& lora, Facts* facts) {
     tensors.push_back({module + ".lora_B.default.weight", DType::kFloat32, {out, lora.rank}, true, ""});
   }
   facts->parameters = std::move(tensors);
+  const std::set<std::string> of_bitsandbytes(packed.begin(), packed.end());
   for (auto* program : {&facts->training_program, &facts->training_program_in_amp})
-    if (*program) Adapting(lora, modules, true, &**program).Run();
+    if (*program) Adapting(lora, modules, of_bitsandbytes, true, &**program).Run();
   for (auto* program : {&facts->inference_program, &facts->inference_program_in_amp})
-    if (*program) Adapting(lora, modules, false, &**program).Run();
+    if (*program) Adapting(lora, modules, of_bitsandbytes, false, &**program).Run();
   return Done();
 }
 

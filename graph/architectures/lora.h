@@ -22,7 +22,8 @@ struct Lora {
   bool operator==(const Lora&) const = default;
 };
 
-// Error: no linear layer has such a name; it lists those that there are.
-Status AddLora(const Lora& lora, Facts* facts);
+// `packed`: the modules that bitsandbytes will pack (quantization.h), whose adapters peft adds in another way. Error: no
+// linear layer has such a name; it lists those that there are.
+Status AddLora(const Lora& lora, const std::vector<std::string>& packed, Facts* facts);
 
 }  // namespace vramplan

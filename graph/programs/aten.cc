@@ -26,6 +26,7 @@ constexpr AtenRule kRules[] = {
     {"mv dot vdot", "matmul", "a! b!"},
     {"_grouped_mm", "grouped_mm", "a! b! offs!"},
     {"transformers.grouped_mm_fallback", "grouped_mm_fallback", "a! b! offs!"},
+    {"bitsandbytes.linear_4bit", "linear_4bit", "input! weight! bias! out in stored computed nested"},
     {"einsum", "einsum", "equation operands*"},
     {"cdist", "=", "a! b! p compute_mode"},
     {"linalg_cross", "=", "a! b! dim-"},

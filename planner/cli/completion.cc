@@ -55,7 +55,7 @@ std::vector<Words> WordsOfOptions() {
           precisions,
           optimizers,
           losses,
-          {"--mode", {"train", "infer", "eval"}},
+          {"--mode", {"train", "infer", "eval", "serve"}},
           {"--optimizer-impl", {"foreach", "fused", "for-loop"}},
           {"--format", {"text", "json"}}};
 }

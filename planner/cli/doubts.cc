@@ -350,7 +350,7 @@ std::vector<Doubt> Rereadings(const DoubtedStep& step) {
   std::vector<Doubt> doubts;
   if (step.spec.framework.runtime != Runtime::kPyTorch) return doubts;
   for (Reading& reading :
-       OtherReadings(step.prepared.layers, {step.spec.mode != Mode::kInfer, IsAutocast(step.spec.precision)})) {
+       OtherReadings(step.prepared.layers, {!IsWithoutGradients(step.spec.mode), IsAutocast(step.spec.precision)})) {
     Doubt doubt;
     doubt.assumption = {
         .code = std::move(reading.code), .text = std::move(reading.text), .settle = std::move(reading.settle)};

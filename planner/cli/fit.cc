@@ -6,6 +6,7 @@
 #include "planner/cli/fit_matrix.h"
 #include "planner/cli/host.h"
 #include "planner/cli/judge.h"
+#include "planner/cli/other_plans.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/recorded.h"
 #include "planner/cli/step_alone.h"
@@ -198,6 +199,12 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
     fit.what_if = OtherGrowth(steps, *chosen, *step, fit.card);
   } else if (chosen->nvidia && options.allocator_text.empty()) {
     fit.what_if = WhatIfs(steps, *chosen, *step, fit.card);
+  }
+  if (fit.card.verdict == Verdict::kDoesNotFit) fit.remedies = RemediesOf(options, *chosen, batch);
+  if (spec.mode == Mode::kServe) {
+    Result<Serving> serving = ServingOf(options, *chosen, batch);
+    if (!serving.ok()) return serving.error();
+    fit.serving = *std::move(serving);
   }
   if (options.host) {
     Result<HostMemory> host = HostOf(*prepared, options, spec, fit.card);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "graph/architectures/last_token.h"
 #include "graph/architectures/named.h"
 #include "graph/onnx/load.h"
 
@@ -79,6 +80,34 @@ Graph CarrierOf(const RecordedProgram& program) {
   return graph;
 }
 
+// Whether transformers' get_output_embeddings() of this class is its last linear layer.
+bool MakesWords(const std::string& of_class) {
+  return of_class.find("LM") != std::string::npos || of_class.find("ForConditionalGeneration") != std::string::npos;
+}
+
+// The types of weights that are packed, and of the products with them: bf16 unless fp16 is asked for.
+QuantizedTypes TypesOfPacked(const Options& options) {
+  QuantizedTypes types;
+  const DType run = TypeInRun(DType::kFloat32, options.spec.precision);
+  if (run == DType::kFloat16 || options.spec.precision == Precision::kAmpFp16) types.computed = DType::kFloat16;
+  const std::optional<Precision> weights = PrecisionOfWeights(options.named->weights_type);
+  types.stored = IsHalf(run) ? run : weights ? TypeInRun(DType::kFloat32, *weights) : DType::kFloat32;
+  return types;
+}
+
+// --lora and --quant.
+Status Adapt(const Options& options, Facts* facts) {
+  const NamedModel& model = *options.named;
+  std::vector<std::string> packed;
+  if (options.quant) packed = PackedModules(*facts, MakesWords(model.of_class), {});
+  if (options.lora) {
+    Lora lora = *options.lora;
+    if (lora.targets.empty()) lora.targets = model.templates.lora_targets;
+    if (const Status added = AddLora(lora, packed, facts); !added.ok()) return added;
+  }
+  return options.quant ? Quantize(*options.quant, TypesOfPacked(options), packed, facts) : Done();
+}
+
 }  // namespace
 
 Status TakeNamed(Options* options) {
@@ -87,16 +116,23 @@ Status TakeNamed(Options* options) {
   Result<std::optional<NamedModel>> found = FindNamed(name, "");
   if (!found) return found.error();
   if (!*found) {
-    if (!options->lora) return Done();
-    return Error{ErrorCode::kUsage, "--lora", "it is for a model that is given by its name, and " + name + " is a file",
+    const bool serves = options->spec.mode == Mode::kServe;
+    const std::string flag = options->lora ? "--lora" : options->quant ? "--quant" : serves ? "--mode serve" : "";
+    if (flag.empty()) return Done();
+    return Error{ErrorCode::kUsage, flag, "it is for a model that is given by its name, and " + name + " is a file",
                  "export the model with its adapters, or name it: vramplan " + std::string(Name(options->verb)) +
-                     " llama-3.2-1b --lora 16"};
+                     " llama-3.2-1b " + flag +
+                     (options->lora    ? " 16"
+                      : options->quant ? " nf4"
+                                       : "")};
   }
   TrainingSpec& spec = options->spec;
   const std::optional<Precision> weights = PrecisionOfWeights((*found)->weights_type);
   const bool says_precision = TakesOption(options->verb, "--precision") || options->verb == Verb::kInspect;
   if (weights && !spec.given.contains("precision") && says_precision) spec.precision = *weights;
-  if (spec.mode == Mode::kInfer && !spec.given.contains("loss")) spec.loss = Loss::kNone;  // no labels are given
+  if (options->quant && spec.mode == Mode::kTrain && !spec.given.contains("precision"))
+    spec.precision = Precision::kFp32;  // the other weights (peft, prepare_model_for_kbit_training)
+  if (IsWithoutGradients(spec.mode) && !spec.given.contains("loss")) spec.loss = Loss::kNone;  // no labels are given
   spec.precision_of_file = IsHalf(WeightsIn(spec.precision));
   spec.recorded_in_fp32 = !spec.precision_of_file;
   std::vector<std::string> checkpoint;
@@ -125,14 +161,14 @@ Result<Graph> GraphOf(const Options& options, BindOptions* bind, std::map<std::s
                                                                                  : "train";
   Result<Facts> facts = FactsOf(*options.named, &lengths, mode, std::string(Name(WeightsIn(options.spec.precision))));
   if (!facts) return facts.error();
-  if (options.lora) {
-    Lora lora = *options.lora;
-    if (lora.targets.empty()) lora.targets = options.named->templates.lora_targets;
-    if (const Status added = AddLora(lora, &*facts); !added.ok()) return added.error();
-  }
-  const std::optional<RecordedProgram>& program = trains ? facts->training_program : facts->inference_program;
+  if (const Status adapted = Adapt(options, &*facts); !adapted.ok()) return adapted.error();
+  std::optional<RecordedProgram>& program = trains ? facts->training_program : facts->inference_program;
   if (!program || program->given.empty())
     return Error{ErrorCode::kBadInput, options.file, "its template has no such program", "type another --mode"};
+  if (options.spec.mode == Mode::kServe && !KeepLastToken(&*program)) {
+    return Error{ErrorCode::kUsage, "--mode", options.named->of_class + " does not write one token after another",
+                 "type --mode infer"};
+  }
   Graph graph = CarrierOf(*program);
   graph.file = options.file;
   graph.name = options.named->of_class;

@@ -232,6 +232,11 @@ constexpr OptionRow kOptionRows[] = {
      "train LoRA adapters of rank R alone, as peft adds them to a model that is given by its name: 16, "
      "16,target=q_proj+v_proj, 16,target=all-linear,dropout=0.05",
      kGraph, kModel},
+    {"--quant", "TYPE",
+     "the linear layers of a model that is given by its name are packed by bitsandbytes: nf4, nf4,double (double "
+     "quantization), fp4. Trained with --lora it is QLoRA: the other weights are in fp32, as "
+     "prepare_model_for_kbit_training makes them; with --precision bf16 they stay in bf16",
+     kGraph, kModel},
     {"--checkpoint", "MODULE",
      "run this module's forward again in the backward instead of keeping its saved tensors (use_reentrant=False), such "
      "as layer1.0; all: each layer of a model that is given by its name; repeatable",

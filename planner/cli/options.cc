@@ -430,6 +430,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   options.save = reader.Text("--save") != nullptr;
   if (const std::string* batch_dim = reader.Text("--batch-dim")) options.bind.batch_dim = *batch_dim;
   reader.Read("--lora", &options.lora, ParseLora);
+  reader.Read("--quant", &options.quant, ParseQuant);
   if (reader.error()) return *reader.error();
   if (const auto dims = typed.find("--dim"); dims != typed.end()) {
     if (const Status read = ReadDims(dims->second, &options.bind); !read.ok()) return read.error();

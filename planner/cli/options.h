@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "graph/architectures/lora.h"
+#include "graph/architectures/quantization.h"
 #include "graph/base/note.h"
 #include "graph/base/result.h"
 #include "graph/lift/lift.h"
@@ -76,6 +77,7 @@ struct Options {
                      // explain: the log; compare: the snapshot; diff: the first
   std::shared_ptr<const NamedModel> named;  // where `file` is the name of a model
   std::optional<Lora> lora;                 // of it
+  std::optional<Quantization> quant;        // of it
   std::string filter;                       // gpus, models: what the name must contain
   BindOptions bind;
   PutBack put_back;

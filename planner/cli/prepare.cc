@@ -218,6 +218,11 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
     add("lora", text, text);
     if (options.lora->dropout > 0) rows.back().text += " dropout " + NumberText(options.lora->dropout);
   }
+  if (options.quant) {
+    const std::string text = options.quant->type + (options.quant->nested ? ",double" : "");
+    add("quant", Json(text), text);
+    if (!IsHalf(TypeInRun(DType::kFloat32, options.spec.precision))) rows.back().text += ", other weights in fp32";
+  }
   for (const auto& [name, length] : question.usual_lengths) {
     add("dim", Json(name + "=" + std::to_string(length)), name + "=" + std::to_string(length));
     rows.back().given = false;

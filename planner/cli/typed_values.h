@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/architectures/lora.h"
+#include "graph/architectures/quantization.h"
 #include "graph/base/result.h"
 #include "graph/shapes/infer.h"
 
@@ -28,6 +29,7 @@ Status ReadDims(const std::vector<std::string>& typed, BindOptions* bind);
 Result<std::optional<ImageSize>> ParseImage(const std::string& text);
 // "16", "16,target=q_proj+v_proj", "16,target=all-linear,dropout=0.05".
 Result<Lora> ParseLora(const std::string& text);
+Result<Quantization> ParseQuant(const std::string& text);
 Status ReadInputs(const std::vector<std::string>& typed, BindOptions* bind);
 
 }  // namespace vramplan

@@ -46,6 +46,26 @@ struct WhatIf {
   bool operator==(const WhatIf&) const = default;
 };
 
+// What would make a named model fit: options that the question does not have.
+struct Remedy {
+  std::string options;  // "--lora 16 --checkpoint all"
+  Bytes needs;          // on the device, at the batch that was asked for
+  int64_t safe_batch = 0, largest_batch = 0;
+};
+
+// A named model that serves: how many sequences of how many tokens.
+struct Serving {
+  struct Row {
+    int64_t tokens = 0, safe = 0, largest = 0;  // sequences; 0: not one
+  };
+  std::string length;           // "sequence": of --dim
+  std::vector<Row> rows;        // from short to long, up to the first that does not fit
+  int64_t sequences = 1;        // of these
+  int64_t longest = 0;          // are so many tokens safe, in steps of kServedStep; 0: none
+  std::optional<int64_t> most;  // tokens that the model has positions for, where that is the limit
+};
+inline constexpr int64_t kServedStep = 256;
+
 struct Fit {
   StepQuestion question;
   CardFit card;
@@ -57,6 +77,8 @@ struct Fit {
   std::optional<HostMemory> host;  // --host
   std::vector<LadderRow> ladder;
   std::vector<WhatIf> what_if;
+  std::vector<Remedy> remedies;    // where it does not fit
+  std::optional<Serving> serving;  // --mode serve
   std::optional<KeptGraphs> kept;  // of a step that fits
   std::vector<Assumption> assumptions;
   Notes notes;

@@ -193,7 +193,7 @@ Error Unusable(const char* option, std::string text, std::string hint) {
 }  // namespace
 
 Result<Timeline> ScheduleOnnxRuntime(const Layers& given, const TrainingSpec& spec, int64_t batch, Notes* notes) {
-  if (spec.mode != Mode::kInfer)
+  if (!IsWithoutGradients(spec.mode))
     return Unusable("--mode", "onnxruntime only infers: " + std::string(Name(spec.mode)) + " is a framework's",
                     "type --mode infer, or --framework pytorch");
   if (spec.precision != Precision::kFp32 && spec.precision != Precision::kFp16) {

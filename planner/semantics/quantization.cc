@@ -1,4 +1,8 @@
-// Fake quantisation, as training for integers has it: rounded values in the type that came in.
+// Fake quantisation, as training for integers has it: rounded values in the type that came in. Linear layers of
+// bitsandbytes with packed weights.
+#include <utility>
+
+#include "planner/semantics/blas.h"
 #include "planner/semantics/pointwise.h"
 #include "planner/semantics/table.h"
 
@@ -22,10 +26,48 @@ void FakeQuantize(Call& c) {
   c.Return(std::move(out));
 }
 
+// bitsandbytes 0.50, Linear4bit.forward (nn/modules.py) and MatMul4Bit (autograd/_functions.py; backends/cuda/ops.py,
+// _dequant_linear_fallback): the input in the type of the product, the scales, the weight, the product, and that in the
+// input's type. Only the packed weight is kept, and a backward makes the whole one again, in the type that it had before,
+// then in the gradient's. Kernels that multiply packed weights, for a few tokens, are not modelled.
+void Linear4Bit(Call& c) {
+  Eager& e = c.e;
+  const auto computed = static_cast<DType>(c.Int("computed")), stored = static_cast<DType>(c.Int("stored"));
+  const int64_t out = c.Int("out"), in = c.Int("in");
+  const Shape weight{Dim(out), Dim(in)}, scales{Dim((out * in + 63) / 64)};
+  const bool nested = c.Int("nested") != 0;
+  const DType type = c.In(0)->dtype;
+  const Tensor x = ToType(e, c.In(0), computed);
+  Tensor result;
+  {
+    OpScope scope(e, "MatMul4Bit");
+    const bool grad_mode = std::exchange(e.grad_mode, false);
+    Tensor rough, shifted;
+    if (nested) rough = e.Empty(scales, DType::kFloat32), shifted = e.Empty(scales, DType::kFloat32);
+    const Tensor whole = e.Empty(weight, computed);
+    result = Linear(e, x, whole, c.In(2));
+    e.grad_mode = grad_mode;
+    if (GradNode* node = e.Record("MatMul4Bit", {x}, {result})) {
+      node->Backward([=](GradContext& g) {
+        Tensor made;
+        {
+          Tensor of_scales;
+          if (nested) of_scales = g.e.Empty(scales, DType::kFloat32);
+          made = g.e.Empty(weight, stored);
+        }
+        g.Set(0, Matmul(g.e, g.grad(), ToType(g.e, made, g.grad()->dtype)));
+      });
+    }
+  }
+  c.Return(ToType(e, result, type));
+}
+
 }  // namespace
 
 std::vector<OpRule> QuantizationRules() {
-  return {{"fake_quantize", FakeQuantize<false>}, {"fake_quantize_channels", FakeQuantize<true>}};
+  return {{"fake_quantize", FakeQuantize<false>},
+          {"fake_quantize_channels", FakeQuantize<true>},
+          {"linear_4bit", Linear4Bit}};
 }
 
 }  // namespace vramplan::eager

@@ -17,7 +17,8 @@ namespace {
 template <typename Enum, size_t N>
 using Names = std::array<std::pair<Enum, std::string_view>, N>;
 
-constexpr Names<Mode, 3> kModes{{{Mode::kTrain, "train"}, {Mode::kEval, "eval"}, {Mode::kInfer, "infer"}}};
+constexpr Names<Mode, 4> kModes{
+    {{Mode::kTrain, "train"}, {Mode::kEval, "eval"}, {Mode::kInfer, "infer"}, {Mode::kServe, "serve"}}};
 constexpr Names<Precision, 7> kPrecisions{{{Precision::kFp64, "fp64"},
                                            {Precision::kFp32, "fp32"},
                                            {Precision::kTf32, "tf32"},

@@ -18,8 +18,9 @@
 namespace vramplan {
 
 // kEval: model.eval() without torch.no_grad(), a common slip in validation loops: nothing is trained, but the tape
-// keeps what a backward would need for as long as the caller holds the output.
-enum class Mode : uint8_t { kTrain, kEval, kInfer };
+// keeps what a backward would need for as long as the caller holds the output. kServe: a language model reads prompts and
+// keeps their keys and values, as generate() begins.
+enum class Mode : uint8_t { kTrain, kEval, kInfer, kServe };
 enum class Precision : uint8_t { kFp64, kFp32, kTf32, kAmpFp16, kAmpBf16, kFp16, kBf16 };
 enum class Optimizer : uint8_t {
   kNone,
@@ -83,6 +84,7 @@ DType TypeInRun(DType in_file, const TrainingSpec& spec);  // nothing is cast wh
 
 // The names of the command line, and back. Parse... lists the choices in its error.
 std::string_view Name(Mode mode);
+inline bool IsWithoutGradients(Mode mode) { return mode == Mode::kInfer || mode == Mode::kServe; }
 std::string_view Name(Precision precision);
 inline bool IsAutocast(Precision precision) {
   return precision == Precision::kAmpFp16 || precision == Precision::kAmpBf16;

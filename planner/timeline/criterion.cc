@@ -103,7 +103,7 @@ void Criterion::NoteLikely(Notes* notes) const {
   const std::string what =
       (loss_ == Loss::kNone ? "the scalar output itself" : std::string(Name(loss_)) + " on output " + out().name) +
       " " + ToString(out().shape);
-  if (e_->spec().mode != Mode::kInfer) {
+  if (!IsWithoutGradients(e_->spec().mode)) {
     notes->Add({"assumed-loss", Severity::kNote, "--loss", "assumed " + what, "give --loss to change it"});
   } else if (loss_ != Loss::kNone) {
     notes->Add({"assumed-loss", Severity::kNote, "--loss",

@@ -244,7 +244,7 @@ class Search {
 
 std::vector<FusedCall> FusedCallsOf(const Layers& layers, const TrainingSpec& spec) {
   const bool autocast = IsAutocast(spec.precision);
-  if (spec.mode != Mode::kInfer || autocast) return {};
+  if (!IsWithoutGradients(spec.mode) || autocast) return {};
   const bool any = std::any_of(layers.layers.begin(), layers.layers.end(), [](const Layer& layer) {
     return layer.op == "scaled_dot_product_attention" || layer.op == "softmax";
   });

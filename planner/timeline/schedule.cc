@@ -139,7 +139,7 @@ Status Infer(Eager& e, ModelRun& model, Recorder& recorder) {
 }
 
 void NoteCheckpoints(const std::vector<CheckpointedCall>& calls, const TrainingSpec& spec, Notes* notes) {
-  if (!spec.checkpoint.empty() && spec.mode == Mode::kInfer) {
+  if (!spec.checkpoint.empty() && IsWithoutGradients(spec.mode)) {
     notes->Add({"checkpoint-without-gradient", Severity::kNote, "--checkpoint",
                 "without gradients nothing is saved, so nothing is run again", ""});
     return;

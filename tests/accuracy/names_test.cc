@@ -22,9 +22,11 @@ std::string Question(const Row& row) {
   words >> name >> method >> batch;
   std::string line = "estimate " + name + " --gpu h200 --optimizer adamw --format json --batch " + batch +
                      " --framework pytorch@" + row.at("torch").substr(0, row.at("torch").rfind('.'));
-  if (method == "lora") line += " --lora 16";
-  if (method == "amp") line += " --precision amp-bf16";
-  if (method == "infer") line += " --mode infer";
+  if (method.find("lora") != std::string::npos) line += " --lora 16";
+  if (method.starts_with("qlora") || method == "nf4") line += " --quant nf4,double";
+  if (method.ends_with("amp")) line += " --precision amp-bf16";
+  if (method.ends_with("bf16")) line += " --precision bf16";
+  if (method == "infer" || method == "nf4") line += " --mode infer";
   while (words >> word) line += word == "checkpoint" ? " --checkpoint all" : " --dim " + word;
   return line;
 }

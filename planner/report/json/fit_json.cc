@@ -37,6 +37,32 @@ Json WhatIfJson(const std::vector<WhatIf>& others) {
   return rows;
 }
 
+Json RemediesJson(const std::vector<Remedy>& remedies) {
+  Json rows = Json::Array();
+  for (const Remedy& remedy : remedies) {
+    Json row = Json::Object();
+    row.Set("options", remedy.options)
+        .Set("device", remedy.needs.count())
+        .Set("safe_batch", remedy.safe_batch)
+        .Set("largest_batch", remedy.largest_batch);
+    rows.Push(std::move(row));
+  }
+  return rows;
+}
+
+Json ServingJson(const std::optional<Serving>& serving) {
+  if (!serving) return Json();
+  Json rows = Json::Array();
+  for (const Serving::Row& row : serving->rows) {
+    Json object = Json::Object();
+    object.Set("tokens", row.tokens).Set("safe_sequences", row.safe).Set("largest_sequences", row.largest);
+    rows.Push(std::move(object));
+  }
+  Json object = Json::Object();
+  object.Set("rows", std::move(rows)).Set("sequences", serving->sequences).Set("longest_tokens", serving->longest);
+  return object;
+}
+
 Json LadderJson(const Fit& fit) {
   Json ladder = Json::Array();
   for (const LadderRow& row : fit.ladder) {
@@ -74,6 +100,8 @@ Json ToJson(const Fit& fit) {
       .Set("binding", BottleneckJson(card.largest.bottleneck))
       .Set("ladder", LadderJson(fit))
       .Set("what_if", WhatIfJson(fit.what_if))
+      .Set("remedies", RemediesJson(fit.remedies))
+      .Set("serving", ServingJson(fit.serving))
       .Set("cards", Json::Array())
       .Set("assumptions", ToJson(fit.assumptions))
       .Set("assumptions_together", TogetherJson(fit.assumptions))

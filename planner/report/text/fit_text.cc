@@ -13,10 +13,18 @@ namespace {
 using enum TextTable::Align;
 
 std::string Doing(Mode mode) {
-  return mode == Mode::kTrain ? "training" : mode == Mode::kEval ? "evaluation" : "inference";
+  return mode == Mode::kTrain   ? "training"
+         : mode == Mode::kEval  ? "evaluation"
+         : mode == Mode::kServe ? "serving"
+                                : "inference";
 }
 
-std::string Does(Mode mode) { return mode == Mode::kTrain ? "trains" : mode == Mode::kEval ? "evaluates" : "infers"; }
+std::string Does(Mode mode) {
+  return mode == Mode::kTrain   ? "trains"
+         : mode == Mode::kEval  ? "evaluates"
+         : mode == Mode::kServe ? "serves"
+                                : "infers";
+}
 
 Bytes Needs(const CardFit& card) { return DeviceBytes(card.peak, card.device.context.likely); }
 Bytes Has(const CardFit& card) { return card.device.available(); }
@@ -153,6 +161,27 @@ std::string VerdictLine(const Fit& fit) {
          (has_batch ? "; " + BatchesText(card) : "");
 }
 
+// "with --lora 16 --checkpoint all it fits: 20.08 GiB, batch 1 is safe".
+std::string RemedyText(const Remedy& remedy, bool has_batch) {
+  std::string text = "with " + remedy.options + " it fits: " + ToString(remedy.needs);
+  if (has_batch)
+    text += remedy.safe_batch > 0 ? ", batch " + std::to_string(remedy.safe_batch) + " is safe"
+                                  : ", up to batch " + std::to_string(remedy.largest_batch) + " may fit";
+  return text;
+}
+
+std::string PrintServing(const Serving& serving, const Style& style) {
+  TextTable table({{"tokens of a sequence", kRight}, {"sequences safe", kRight}, {"may fit", kRight}});
+  for (const Serving::Row& row : serving.rows)
+    table.AddRow({std::to_string(row.tokens), std::to_string(row.safe), std::to_string(row.largest)});
+  std::string text = "\n" + table.Print(style.width);
+  text += "  " + std::to_string(serving.sequences) + (serving.sequences == 1 ? " sequence" : " sequences");
+  if (serving.longest == 0) return text + " of " + std::to_string(kServedStep) + " tokens: not safe\n";
+  text += " of up to " + std::to_string(serving.longest) + " tokens: safe";
+  if (serving.most && *serving.most == serving.longest) text += " (the model has no more positions)";
+  return text + "\n";
+}
+
 std::string CheckpointingText(const LadderRow& row) {
   if (row.checkpointed == 0) return "none";
   return std::to_string(row.checkpointed) + (row.checkpointed == 1 ? " module" : " modules");
@@ -173,6 +202,7 @@ std::string PrintFit(const Fit& fit, const Style& style) {
     add(style.verbose ? PrintBottleneck(refused) : PrintBriefly(refused, style.width - 2));
   }
   add(PoolText(card.device, Needs(card)));
+  for (const Remedy& remedy : fit.remedies) add(RemedyText(remedy, question.model.has_batch));
   if (style.verbose && !fit.kept) {
     for (const WhatIf& other : fit.what_if) add(WhatIfText(fit, other));
   } else if (!fit.kept) {
@@ -180,6 +210,7 @@ std::string PrintFit(const Fit& fit, const Style& style) {
     if (best != fit.what_if.end() && IsMuchBetter(*best, card)) add(WhatIfText(fit, *best));
   }
   text += PrintSpec(question.spec, style) + "\n";
+  if (fit.serving) text += PrintServing(*fit.serving, style).substr(1) + "\n";
   std::vector<BreakdownColumn> columns = {{"batch " + std::to_string(question.batch), &card.peak}};
   if (card.largest.peak && card.largest.largest_batch != question.batch) {
     columns.push_back({"batch " + std::to_string(card.largest.largest_batch), &*card.largest.peak});

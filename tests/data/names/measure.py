@@ -22,6 +22,11 @@ bert-base-uncased full 8 sequence=128|bert-base-uncased amp 16 sequence=256|bert
 xlm-roberta-base full 4 sequence=128|distilbert-base-uncased amp 16 sequence=128
 t5-small full 8 sequence=256 target=64|t5-base amp 4 sequence=256 target=64|flan-t5-base full 4 sequence=128 target=128|mt5-small full 4 sequence=128 target=64
 bart-base full 4 sequence=256 target=64|whisper-tiny full 4 target=64|whisper-small amp 2 target=128
+llama-3.2-1b qlora 2 sequence=512|llama-3.2-1b qlora 2 sequence=512 checkpoint|llama-3.2-1b qlora-amp 4 sequence=256|llama-3.2-1b qlora-bf16 1 sequence=1024
+llama-3.1-8b qlora 1 sequence=1024 checkpoint|llama-3.1-8b qlora-amp 1 sequence=512|llama-3.1-8b nf4 1 sequence=1024|mistral-7b-v0.3 qlora 2 sequence=512 checkpoint
+qwen2.5-1.5b qlora 2 sequence=512|qwen2.5-7b qlora-amp 1 sequence=1024 checkpoint|qwen3-1.7b qlora 1 sequence=512|gemma-2-2b qlora 1 sequence=512 checkpoint
+phi-3-mini-4k qlora 1 sequence=512|gpt2-medium qlora 4 sequence=256|opt-1.3b qlora-amp 2 sequence=512
+pythia-410m qlora 2 sequence=512|smollm2-360m qlora-bf16 8 sequence=256 checkpoint|bert-base-uncased qlora 8 sequence=128
 vit-base-patch16-224 full 8|vit-base-patch16-224 amp 16|vit-large-patch16-224 full 4
 """
 

@@ -1,8 +1,10 @@
-"""named.py NAME full|lora|amp|infer|generate BATCH [sequence=N] [target=N] [checkpoint]: a model of models/architectures/names.jsonl
-at its real size, with random weights, as a plain script trains it.
+"""named.py NAME METHOD BATCH [sequence=N] [target=N] [checkpoint]: a model of models/architectures/names.jsonl at its real size, with
+random weights, as a plain script trains it.
 
-full: the weights in the type of its configuration, and AdamW; lora: peft's defaults for r=16 beside them; amp: fp32 weights under bf16
-autocast; infer: forwards under no_grad; generate: 32 more tokens. Needs transformers, and peft for lora.
+METHOD is full (the weights in the type of its configuration, and AdamW), lora (peft's defaults for r=16 beside them), qlora (beside
+weights that bitsandbytes packed, the others in fp32), qlora-amp (that under bf16 autocast), qlora-bf16 (the others in bf16), amp (fp32
+weights under bf16 autocast), infer (forwards under no_grad), nf4 (that with packed weights) or generate (32 more tokens). Needs
+transformers, peft for adapters, and bitsandbytes for packed weights.
 """
 import json
 import pathlib
@@ -19,7 +21,8 @@ title = settings.pop("architectures")[0]
 stored = getattr(torch, settings.pop("dtype", "float32"))
 torch.manual_seed(0)
 torch.set_default_dtype(torch.float32 if method == "amp" else stored)
-with torch.device("cuda"):
+packs = method in ("qlora", "qlora-amp", "qlora-bf16", "nf4")
+with torch.device("meta" if packs else "cuda"):
     config = transformers.AutoConfig.for_model(settings.pop("model_type"), **settings)
     model = getattr(transformers, title)(config)
 torch.set_default_dtype(torch.float32)
@@ -29,7 +32,35 @@ def words(length):
     return torch.randint(3, 1000, (batch, length), device="cuda")
 
 
-trains = method in ("full", "lora", "amp")
+def load_packed():
+    """As from_pretrained(quantization_config=BitsAndBytesConfig(...)) loads the model: one weight after another."""
+    import bitsandbytes
+    from transformers.pytorch_utils import Conv1D
+    from transformers.quantizers.base import get_keys_to_not_convert
+
+    kept = get_keys_to_not_convert(model) + [name for name, _ in model.named_modules() if name.split(".")[-1] in (model._keep_in_fp32_modules or [])]
+    for name, module in list(model.named_modules()):
+        if type(module) in (torch.nn.Linear, Conv1D) and name not in kept:
+            shape = module.weight.shape[::-1] if isinstance(module, Conv1D) else module.weight.shape
+            weight = torch.empty(shape, dtype=stored, device="cuda")
+            packed = bitsandbytes.nn.Linear4bit(shape[1], shape[0], module.bias is not None, torch.bfloat16, True, "nf4", device="meta")
+            packed.weight = bitsandbytes.nn.Params4bit(weight, requires_grad=False, compress_statistics=True, quant_type="nf4", module=packed).to("cuda")
+            del weight
+            packed.bias = module.bias
+            model.set_submodule(name, packed)
+            module = packed
+        for key, parameter in module.named_parameters(recurse=False):
+            if parameter.is_meta:
+                setattr(module, key, torch.nn.Parameter(torch.zeros_like(parameter, device="cuda"), requires_grad=parameter.requires_grad))
+        for key, buffer in module.named_buffers(recurse=False):
+            module.register_buffer(key, torch.ones_like(buffer, device="cuda"), persistent=key not in module._non_persistent_buffers_set)
+    model.tie_weights()
+    model.is_loaded_in_4bit = True
+
+
+if packs:
+    load_packed()
+trains = method not in ("infer", "nf4", "generate")
 if title.startswith("ViT"):
     data = {"pixel_values": torch.zeros(batch, 3, config.image_size, config.image_size, device="cuda", dtype=model.dtype)}
 elif title.startswith("Whisper"):
@@ -47,25 +78,29 @@ if method == "generate":
     model.eval()
     model.generate(**data, max_new_tokens=32, min_new_tokens=32, do_sample=False, pad_token_id=0)
     sys.exit()
-if method == "infer":
+if method in ("infer", "nf4"):
     model.eval()
     for step in range(3):
         with torch.no_grad():
             out = model(**data)
     sys.exit()
 
+if method in ("qlora", "qlora-amp"):
+    from peft import prepare_model_for_kbit_training
+
+    model = prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
 if "checkpoint" in sys.argv:
     model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
-    if method == "lora":
+    if "lora" in method:
         model.enable_input_require_grads()
-if method == "lora":
+if "lora" in method:
     from peft import LoraConfig, get_peft_model
 
     model = get_peft_model(model, LoraConfig(r=16, lora_alpha=32))
 model.train()
 optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-5)
 for step in range(3):
-    with torch.autocast("cuda", dtype=torch.bfloat16, enabled=method == "amp"):
+    with torch.autocast("cuda", dtype=torch.bfloat16, enabled=method.endswith("amp")):
         loss = model(**data).loss
     loss.backward()
     optimizer.step()

@@ -1,0 +1,36 @@
+// What changes a recorded program: its linear layers, by the parameters that they read, and arguments.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/ir/facts.h"
+
+namespace vramplan {
+
+inline RecordedArgument IntegerOf(int64_t number) { return {RecordedArgument::Kind::kInt, number, 0, "", {}}; }
+
+// "model.layers.0.self_attn.q_proj" of its weight or its bias; empty: it is of no such name.
+std::string ModuleOfParameter(const std::string& parameter);
+// "q_proj"
+std::string LastName(const std::string& path);
+
+// Where the operands of a linear layer stand: aten.linear(x, w, b), and aten.addmm(b, x, w) of GPT-2's Conv1D.
+struct LinearCall {
+  size_t input = 0, weight = 1, bias = 2;
+  bool transposed = false;  // the weight is [in, out]
+};
+std::optional<LinearCall> LinearCallOf(const RecordedProgram::Call& call);
+
+struct LinearLayer {
+  std::string path;
+  bool transposed = false;
+};
+
+// Those that the program calls, in its order; a layer that is called twice stands there twice. Of facts: the program of
+// the training, or else that of the inference.
+std::vector<LinearLayer> LinearLayersOf(const RecordedProgram& program);
+std::vector<LinearLayer> LinearLayersOf(const Facts& facts);
+
+}  // namespace vramplan

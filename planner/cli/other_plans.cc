@@ -1,0 +1,120 @@
+#include "planner/cli/other_plans.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "planner/cli/judge.h"
+#include "planner/cli/named_model.h"
+#include "planner/cli/prepare.h"
+
+namespace vramplan {
+namespace {
+
+constexpr int64_t kShortestServed = 1024, kLongestServed = 1 << 20;
+constexpr int64_t kUsualRank = 16;
+constexpr size_t kMostRemedies = 3;
+
+// The answer of fit to these options, at this batch.
+Result<CardFit> FitOf(Options options, const ChosenDevice& chosen, int64_t batch) {
+  if (const Status named = TakeNamed(&options); !named.ok()) return named.error();
+  Result<Prepared> prepared = Prepare(options);
+  if (!prepared.ok()) return prepared.error();
+  const TrainingSpec spec = SpecOn(chosen, options.spec);
+  StepEnds steps(*prepared, spec);
+  return CardJudge(steps, chosen.device, options.allocator).At(batch);
+}
+
+// What --mode serve has as its length, and how many positions the model has for it; 0: any number.
+std::pair<std::string, int64_t> ServedLength(const NamedModel& model) {
+  const std::string length = model.templates.lengths.front().name;
+  for (const auto& [limited, setting] : model.templates.limits)
+    if (limited == length) return {length, model.settings.Number(setting).value_or(0)};
+  return {length, 0};
+}
+
+struct Change {
+  bool checkpoints = false, eight_bits = false, adapters = false, packed = false;
+
+  // Null: the question has that already.
+  bool Apply(Options* options) const {
+    TrainingSpec& spec = options->spec;
+    if ((checkpoints && !spec.checkpoint.empty()) || (packed && options->quant)) return false;
+    if (eight_bits && spec.optimizer != Optimizer::kAdam && spec.optimizer != Optimizer::kAdamW) return false;
+    if (adapters && options->lora) return packed || checkpoints;
+    if (checkpoints) spec.checkpoint = {"all"};
+    if (eight_bits) spec.optimizer = spec.optimizer == Optimizer::kAdam ? Optimizer::kAdam8bit : Optimizer::kAdamW8bit;
+    if (adapters) options->lora = Lora{kUsualRank, {}, 0};
+    if (packed) options->quant = Quantization{"nf4", true};
+    return true;
+  }
+
+  std::string Typed(const Options& changed, const Options& before) const {
+    std::string text;
+    if (changed.lora && !before.lora) text += " --lora " + std::to_string(changed.lora->rank);
+    if (changed.quant && !before.quant) text += " --quant nf4,double";
+    if (changed.spec.optimizer != before.spec.optimizer)
+      text += " --optimizer " + std::string(Name(changed.spec.optimizer));
+    if (changed.spec.checkpoint != before.spec.checkpoint) text += " --checkpoint all";
+    return text.substr(1);
+  }
+};
+
+constexpr Change kChanges[] = {{.checkpoints = true},
+                               {.checkpoints = true, .eight_bits = true},
+                               {.adapters = true},
+                               {.checkpoints = true, .adapters = true},
+                               {.adapters = true, .packed = true},
+                               {.checkpoints = true, .adapters = true, .packed = true}};
+
+}  // namespace
+
+std::vector<Remedy> RemediesOf(const Options& options, const ChosenDevice& chosen, int64_t batch) {
+  std::vector<Remedy> remedies;
+  if (options.named == nullptr || options.spec.mode != Mode::kTrain ||
+      options.spec.framework.runtime != Runtime::kPyTorch)
+    return remedies;
+  for (const Change& change : kChanges) {
+    if (remedies.size() == kMostRemedies) break;
+    Options changed = options;
+    if (!change.Apply(&changed)) continue;
+    const std::string typed = change.Typed(changed, options);
+    const Result<CardFit> fit = FitOf(std::move(changed), chosen, batch);
+    if (!fit.ok() || fit->verdict == Verdict::kDoesNotFit) continue;
+    remedies.push_back(
+        {typed, DeviceBytes(fit->peak, fit->device.context.likely), fit->safe_batch, fit->largest.largest_batch});
+  }
+  return remedies;
+}
+
+Result<Serving> ServingOf(const Options& options, const ChosenDevice& chosen, int64_t sequences) {
+  const auto [length, positions] = ServedLength(*options.named);
+  const auto at = [&, length = length](int64_t tokens) {
+    Options changed = options;
+    changed.bind.dims[length] = tokens;
+    return FitOf(std::move(changed), chosen, sequences);
+  };
+  Serving serving;
+  serving.length = length;
+  serving.sequences = sequences;
+  const int64_t most = positions > 0 ? std::min(positions, kLongestServed) : kLongestServed;
+  if (positions > 0) serving.most = positions;
+  int64_t fails = most + kServedStep;  // the shortest that is known not to be safe
+  for (int64_t tokens = std::min(kShortestServed, most);; tokens = std::min(2 * tokens, most)) {
+    const Result<CardFit> fit = at(tokens);
+    if (!fit.ok()) return fit.error();
+    serving.rows.push_back({tokens, fit->safe_batch, fit->largest.largest_batch});
+    if (fit->safe_batch >= sequences) serving.longest = tokens;
+    if (fit->safe_batch < sequences) fails = std::min(fails, tokens);
+    if (fit->largest.largest_batch == 0 || tokens == most) break;
+  }
+  while (fails - serving.longest > kServedStep) {
+    const int64_t middle = (serving.longest + fails) / 2 / kServedStep * kServedStep;
+    if (middle <= serving.longest) break;
+    const Result<CardFit> fit = at(middle);
+    if (!fit.ok()) return fit.error();
+    (fit->safe_batch >= sequences ? serving.longest : fails) = middle;
+  }
+  return serving;
+}
+
+}  // namespace vramplan
