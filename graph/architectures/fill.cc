@@ -12,13 +12,20 @@ namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// Whether a line of this tag, "A12 BC", is of a recording in this block. block: -1 outside of the stacks.
-bool Holds(std::string_view tag, char recording, int64_t block, int64_t last) {
+// Of a block among its stack's: the first, between, the last; where each `every`-th is of another kind, those are 4 and the
+// last is none of its own.
+char PlaceOf(int64_t block, int64_t last, int64_t every, int64_t from) {
+  if (block == 0) return '1';
+  if (every > 0) return (block + from) % every == 0 ? '4' : '2';
+  return block == last ? '3' : '2';
+}
+
+// Whether a line of this tag, "A12 BC", is of a recording at this place.
+bool Holds(std::string_view tag, char recording, char place) {
   while (!tag.empty()) {
     const std::string_view word = TakeWord(&tag);
     if (word.find(recording) == std::string_view::npos) continue;
     if (!IsDigit(word.back())) return true;
-    const char place = block == 0 ? '1' : block == last ? '3' : '2';
     if (word.find(place) != std::string_view::npos) return true;
   }
   return false;
@@ -152,7 +159,7 @@ class Filler {
     const auto take = [&](std::string_view line, int64_t block, int64_t last) {
       if (line.starts_with('{')) {
         const size_t end = line.find('}');
-        if (!Holds(line.substr(1, end - 1), recording, block, last)) return;
+        if (!Holds(line.substr(1, end - 1), recording, PlaceOf(block, last, every_, of_.every_from))) return;
         line.remove_prefix(end + 2);
       }
       use(line, block);
@@ -323,11 +330,12 @@ class Filler {
   template <typename Use>
   void EachValue(std::string_view text, int64_t block, const Use& use) {
     while (!text.empty()) {
-      if (!text.starts_with("*(")) {
+      if (!text.starts_with('*')) {
         use(Value(TakeWord(&text), block));
         continue;
       }
-      text.remove_prefix(1);
+      const std::string_view places = text.substr(1, text.find('(') - 1);
+      text.remove_prefix(1 + places.size());
       const std::string_view group = Inside(TakeBracket(&text));
       if (!text.empty()) text.remove_prefix(1);
       std::vector<const std::vector<int32_t>*> labels;
@@ -337,6 +345,8 @@ class Filler {
         blocks = std::max(blocks, labels.back()->size());
       }
       for (size_t i = 0; i < blocks; ++i) {
+        const char place = PlaceOf(static_cast<int64_t>(i), static_cast<int64_t>(blocks) - 1, every_, of_.every_from);
+        if (!places.empty() && places.find(place) == std::string_view::npos) continue;
         for (const std::vector<int32_t>* made : labels)
           if (i < made->size() && (*made)[i] >= 0) use((*made)[i]);
       }
@@ -352,6 +362,7 @@ class Filler {
   Settings settings_;
   bool halves_;
   std::string missing_, values_, path_ = "-";
+  int64_t every_ = settings_.Number(of_.every).value_or(0);
   int32_t count_ = 0;                                           // of values
   std::vector<std::pair<std::string, std::string>> stored_;     // names and tensors
   std::unordered_map<std::string, int32_t> names_;              // values that have names

@@ -177,6 +177,7 @@ Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* l
     const int64_t given = lengths->try_emplace(length.name, length.usual).first->second;
     settings.Set(length.name, given);
   }
+  settings = model.templates.Complete(std::move(settings));  // what has a name may be of lengths
   for (const auto& [length, value] : *lengths) {
     if (value >= 1 || !settings.Number(length)) continue;
     return Error{ErrorCode::kUsage, "--dim", length + "=" + std::to_string(value) + " is no length",

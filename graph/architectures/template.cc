@@ -44,6 +44,10 @@ Template Template::Read(std::string text) {
     if (word == "class") read.classes.emplace_back(line);
     if (word == "lora") read.lora_targets.emplace_back(line);
     if (word == "whole") read.wholes.emplace_back(line);
+    if (word == "every") {
+      read.every = std::string(TakeWord(&line));
+      read.every_from = WholeNumber(line);
+    }
     if (word == "period") read.period = WholeNumber(line);
     if (word == "recording") {
       const char letter = TakeWord(&line)[0];

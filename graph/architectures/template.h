@@ -47,6 +47,8 @@ class Template {
   std::vector<std::string> lora_targets;                    // what peft takes where nothing is said
   std::string made_with;                                    // "torch 2.10.0, transformers 5.23.0"
   int64_t period = 1;                                       // layers of a block that repeats
+  std::string every;       // the setting that says that each so-many-th layer is of another kind
+  int64_t every_from = 0;  // what is added to a layer's number to count them
   std::vector<Recording> recordings;
 
   // The settings with what the library takes where they say nothing.

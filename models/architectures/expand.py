@@ -2,6 +2,8 @@
 import json
 import re
 
+from write import place_of
+
 
 def evaluate(expression, scope):
     return eval(expression.replace("/", "//"), {}, scope)  # noqa: S307: our own template
@@ -23,19 +25,18 @@ def parts_of(text, separator=","):
     return out if text else []
 
 
-def holds(tag, letter, i, last):
-    """Whether a line with this tag is of the recording; i: the block, None outside of them."""
-    places = None if i is None else {p for p, there in (("1", i == 0), ("2", 0 < i < last), ("3", i == last)) if there}
+def holds(tag, letter, place):
+    """Whether a line with this tag is of the recording at this place."""
     for one in tag.split():
         letters, digits = re.fullmatch(r"([A-Z]+)(\d*)", one).groups()
-        if letter in letters and (not digits or places & set(digits)):
+        if letter in letters and (not digits or place in digits):
             return True
     return False
 
 
 class Expansion:
-    def __init__(self, lines, letter, form, environment, counts):
-        self.letter, self.form, self.scope, self.counts = letter, form, dict(environment), counts
+    def __init__(self, lines, letter, form, environment, counts, every=None):
+        self.letter, self.form, self.scope, self.counts, self.every = letter, form, dict(environment), counts, every
         self.sections = {}
         for line in lines:
             if line.startswith("= "):
@@ -58,7 +59,7 @@ class Expansion:
                     self.scope["i"] = i
                 for line in block:
                     tag = re.match(r"\{([A-Z0-9 ]+)\} ", line)
-                    if tag is None or holds(tag[1], self.letter, None if count is None else i, (count or 1) - 1):
+                    if tag is None or holds(tag[1], self.letter, "" if count is None else place_of(i, count, self.every)):
                         yield line[tag.end() if tag else 0 :], None if count is None else i
 
     def dim(self, text):
@@ -158,9 +159,12 @@ class Expansion:
 
     def values(self, text):
         for word in parts_of(text, " "):
-            if not word.startswith("*("):
+            if not word.startswith("*"):
                 yield self.value(word)
                 continue
-            labels = word[2:-1].split()
-            for i in sorted({i for label in labels for i in self.labels[label]}):
-                yield from (self.labels[label][i] for label in labels if i in self.labels[label])
+            places, labels = re.fullmatch(r"\*(\d*)\((.*)\)", word).groups()
+            labels = labels.split()
+            count = 1 + max(i for label in labels for i in self.labels[label])
+            for i in range(count):
+                if not places or place_of(i, count, self.every) in places:
+                    yield from (self.labels[label][i] for label in labels if i in self.labels[label])

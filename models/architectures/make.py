@@ -41,9 +41,9 @@ def record(family, form, mode, settings, lengths):
         hold_arguments(model)
     facts = _facts.model_facts(model)
     facts["mode"] = "train" if trains else "eval"
-    inputs = {name: tensor.to(model.dtype) if tensor.is_floating_point() else tensor
+    inputs = {name: tensor.to(model.dtype) if isinstance(tensor, torch.Tensor) and tensor.is_floating_point() else tensor
               for name, tensor in family.inputs(model.config, 2, lengths, "train" if trains else mode).items()}
-    _exporting._take_programs(model, (), inputs, ("train" if trains else mode,), facts, None, None, False)
+    _exporting._take_programs(model, (), inputs, ("train" if trains else mode,), facts, family.capability)
     if trains:
         for program in facts["programs"].values():
             keep_only_the_loss(program)
@@ -88,7 +88,7 @@ def differs(expected, got, path=""):
 
 def defaults(family, points, names):
     """What the class takes of a setting that config.json leaves out, or has as null."""
-    plain, derived, nulls = [], [], []
+    plain, derived, nulls = [f"default {key} {text}" for key, text in family.defaults.items()], [], []
     for key in points[0]:
 
         def taken(settings):
@@ -97,6 +97,8 @@ def defaults(family, points, names):
             except Exception:  # of others that do not go with it
                 return getattr(family.configured({}), key, Unfit)
 
+        if key in family.defaults:
+            continue
         left_out = [taken({k: v for k, v in point.items() if k != key}) for point in points]
         if Unfit in left_out:
             continue
@@ -125,6 +127,7 @@ def head(family, variant, points, names):
           if key not in dict(family.limits).values()),
         *(f"stack {prefix} {key}" for prefix, key in family.stacks),
         f"period {family.period}",
+        *([f"every {family.every}"] if family.every else []),
         *(f"dim {key} {usual}" for key, usual in family.dims.items()),
         *(f"most {key} {limit}" for key, limit in family.limits),
         *(f"lora {target}" for target in family.lora),
@@ -132,11 +135,11 @@ def head(family, variant, points, names):
     ]
 
 
-def prove(lines, variants, model, environment, counts, recorded):
+def prove(lines, variants, model, environment, counts, every, recorded):
     """A recording must come out of the template. model: the program that its parameters are written of."""
     for variant in variants:
-        facts = expand.Expansion(lines, model[variant.form, variant.program.removesuffix("-amp")], variant.form, environment, counts).facts()
-        program = expand.Expansion(lines, variant.letter, variant.form, environment, counts).program(facts)
+        facts = expand.Expansion(lines, model[variant.form, variant.program.removesuffix("-amp")], variant.form, environment, counts, every).facts()
+        program = expand.Expansion(lines, variant.letter, variant.form, environment, counts, every).program(facts)
         whole = recorded[variant.form, variant.program.removesuffix("-amp")]
         wrong = differs({**{key: whole[key] for key in facts}, **whole["programs"][variant.program]}, {**facts, **program})
         if wrong:
@@ -146,7 +149,7 @@ def prove(lines, variants, model, environment, counts, recorded):
 def make(family, variant):
     random_of = random.Random(f"{family.name} {sorted(variant.items())}")
     points = [family.draw(random_of, number) for number in range(5)]
-    recorded, environments, counts = [], [], []
+    recorded, environments, counts, kinds = [], [], [], []
     for settings, lengths in points:
         whole = {**settings, **family.requires, **variant}
         recorded.append({(form, mode): record(family, form, mode, whole, lengths) for form, mode in family.recordings})
@@ -157,6 +160,7 @@ def make(family, variant):
         if any(settings[key] % family.period for _, key in family.stacks):
             raise Unfit("layers that are no multiple of the period")
         counts.append([settings[key] // family.period for _, key in family.stacks])
+        kinds.append((settings[family.every.split()[0]], int(family.every.split()[1])) if family.every else None)
     variants, model = [], {}
     for form, mode in family.recordings:
         if mode == "checkpointed" and all(
@@ -167,11 +171,11 @@ def make(family, variant):
             letter = chr(ord("A") + len(variants))
             if program == mode:
                 model[form, mode] = letter
-            variants.append(Variant(letter, form, program, [Point(facts[form, mode], program, count)
-                                                            for facts, count in zip(recorded[:-1], counts[:-1])]))
+            variants.append(Variant(letter, form, program, [Point(facts[form, mode], program, count, every)
+                                                            for facts, count, every in list(zip(recorded, counts, kinds))[:-1]]))
     names = Names(environments[:-1])
     lines = Writer(family, names, variants).write()
-    prove(lines, variants, model, environments[-1], counts[-1], recorded[-1])
+    prove(lines, variants, model, environments[-1], counts[-1], kinds[-1], recorded[-1])
     wholes = [{**settings, **family.requires, **variant} for settings, _ in points[:-1]]
     return [*head(family, variant, wholes, names), *(f"recording {v.letter} {v.form} {v.program}" for v in variants), *lines]
 

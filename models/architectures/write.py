@@ -9,7 +9,16 @@ import re
 from blocks import blocks_of, generic, stack_of, tag_calls
 from expressions import Unfit
 
-FIRST, MIDDLE, LAST = "123"
+FIRST, MIDDLE, LAST, NTH = "1234"
+
+
+def place_of(block, count, every):
+    """Of a block of a stack. every: (n, offset) where each n-th layer is of another kind, and then the last is none of its own."""
+    if block == 0:
+        return FIRST
+    if every:
+        return NTH if (block + every[1]) % every[0] == 0 else MIDDLE
+    return LAST if block == count - 1 else MIDDLE
 
 
 class Variant:
@@ -22,8 +31,8 @@ class Variant:
 class Point:
     """One recording of a program: its facts, as {"values": ...} with those of the model, and how many blocks its stacks have."""
 
-    def __init__(self, facts, program, counts):
-        self.facts, self.program, self.counts = facts, facts["programs"][program], counts
+    def __init__(self, facts, program, counts, every=None):
+        self.facts, self.program, self.counts, self.every = facts, facts["programs"][program], counts, every
 
 
 # --- pieces of a line: a text, or one of these. join: the piece that stands for both, or None ------------------------
@@ -139,11 +148,12 @@ class Section:
                 for p, _ in enumerate(variant.points):
                     blocks = self.blocks[v, p][part][1]
                     for b, items in enumerate(blocks):
-                        place = "" if stack is None else FIRST if b == 0 else LAST if b == len(blocks) - 1 else MIDDLE
+                        place = "" if stack is None else place_of(b, len(blocks), variant.points[p].every)
                         for item in items:
                             by_place.setdefault((self.row_of[v, p, item][1], place), []).append((p, b, item))
                 for (row, place), items in sorted(by_place.items()):
-                    expected = sum(1 if place != MIDDLE else len(self.blocks[v, p][part][1]) - 2 for p, _ in enumerate(variant.points))
+                    counts = [len(self.blocks[v, p][part][1]) for p, _ in enumerate(variant.points)]
+                    expected = sum(place in ("", place_of(b, count, point.every)) for point, count in zip(variant.points, counts) for b in range(count))
                     if len(items) != expected:
                         raise Unfit(f"{self.rows[part][row]} in some of the blocks alone")
                     found[row].append((v, place, pieces_of(v, stack, items)))
@@ -168,7 +178,7 @@ class Section:
             places.setdefault(self.variants[v].letter, set()).add(place)
         by_places = {}
         for letter, found in sorted(places.items()):
-            shown = "" if stack is None or len(found) == 3 else "".join(sorted(found))
+            shown = "" if stack is None or len(found) == 3 else "".join(sorted(found))  # three places either way
             by_places[shown] = by_places.get(shown, "") + letter
         if set(by_places) == {""} and len(by_places[""]) == len(self.variants):
             return ""
@@ -405,7 +415,8 @@ class Writer:
         return out
 
     def same_length(self, lists):
-        self.one([len(items) for items in lists], "lists of lengths")
+        if len({len(items) for items in lists}) != 1:
+            raise Unfit(f"lists of lengths {[len(items) for items in lists]}")
         return lists
 
     def argument(self, values):
@@ -461,29 +472,30 @@ class Writer:
         raise Unfit(f"label {label} of block {block} in block {b} of part {part}")
 
     def runs(self, v, p, stack, b, values):
-        """Values that die, or are returned: a value, or ("*", labels) for those of all blocks of a stack."""
+        """Values that die, or are returned: a value, or ("*", labels) for those of all blocks of a stack, or of some places."""
         makers = self.made_by[v, p]
         out, at = [], 0
         while at < len(values):
             maker = makers.get(values[at])
-            if maker is None or maker[1] is None or maker[1] == stack or maker[2] != 0 or self.last_block[v, p, maker[3]] == 0:
+            if maker is None or maker[1] is None or maker[1] == stack or self.last_block[v, p, maker[3]] == 0:
                 out.append(values[at])
                 at += 1
                 continue
-            by_block, end = [[]], at
-            while end < len(values) and (other := makers.get(values[end])) and other[0] == maker[0] and other[2] in (len(by_block) - 1, len(by_block)):
-                if other[2] == len(by_block):
-                    by_block.append([])
-                by_block[-1].append(other[3])
+            by_block, end = {}, at
+            while end < len(values) and (other := makers.get(values[end])) and other[0] == maker[0] and other[2] >= max(by_block, default=0):
+                by_block.setdefault(other[2], []).append(other[3])
                 end += 1
-            longest = max(by_block, key=len)
-            if len(by_block) < 2:
+            longest = max(by_block.values(), key=len)
+            point = self.variants[v].points[p]
+            places = {b: place_of(b, point.counts[maker[1]], point.every) for b in range(point.counts[maker[1]])}
+            of = {places[b] for b in by_block}
+            if len(by_block) < 2 or set(by_block) != {b for b, place in places.items() if place in of} or any(
+                labels != [label for label in longest if label in labels] for labels in by_block.values()
+            ):
                 out.append(values[at])
                 at += 1
                 continue
-            if any(labels != [label for label in longest if label in labels] for labels in by_block):
-                raise Unfit(f"values of blocks: {by_block[:3]}")
-            out.append(("*", tuple(longest)))
+            out.append(("*" if of == set(places.values()) else "*" + "".join(sorted(of)), tuple(longest)))
             at = end
         return out
 
@@ -492,7 +504,8 @@ class Writer:
         for n, several in enumerate(zip(*self.same_length(lists))):
             out.append(before if n == 0 else " ")
             if isinstance(several[0], tuple):
-                out.append("*(" + " ".join(self.one(list(several), "values of blocks")[1]) + ")")
+                which, labels = self.one(list(several), "values of blocks")
+                out.append(f"{which}({' '.join(labels)})")
             else:
                 out += self.reference(list(several))
         return out
