@@ -34,8 +34,9 @@ TEST_CASE("named models: each of the table has a template, and the parameters th
     REQUIRE(*found);
     CHECK((*found)->source == model.source);
     std::map<std::string, int64_t> lengths;
-    if (!(*found)->templates.lengths.empty()) lengths["sequence"] = 16;
-    const Result<Facts> facts = FactsOf(**found, &lengths, "train", "float32");
+    for (const Template::Length& length : (*found)->templates.lengths)
+      if (length.name == "sequence") lengths[length.name] = 16;
+    const Result<Facts> facts = FactsOf(**found, &lengths, "train", "bfloat16");
     REQUIRE_MESSAGE(facts, (facts ? "" : facts.error().text));
     // transformers 5.23 ties the head of a T5 whatever its config.json says, and what is published has it apart.
     const Setting* gated = (*found)->settings.Find("feed_forward_proj");
@@ -59,7 +60,11 @@ TEST_CASE("named models: every recording of every template is filled, and says w
         CAPTURE(type);
         std::map<std::string, int64_t> lengths;
         const Result<Facts> facts = FactsOf(**found, &lengths, mode, type);
-        REQUIRE(facts);
+        if (!facts) {  // mixtures of experts are recorded in halves alone
+          CHECK(type == std::string("float32"));
+          CHECK(facts.error().text.find("was not recorded") != std::string::npos);
+          continue;
+        }
         CHECK((mode == "infer" ? facts->inference_program : facts->training_program).has_value());
         for (const RecordedTensor& tensor : *facts->parameters)
           if (tensor.same_as.empty()) CHECK((Name(tensor.type) == type || tensor.type == DType::kFloat32));
@@ -81,14 +86,17 @@ TEST_CASE("named models: a config.json that cannot be one is refused in its own 
   struct Row {
     const char *change, *says;
   };
-  const Row rows[] = {{R"("num_hidden_layers": 1)", "its num_hidden_layers is 1"},
-                      {R"("num_hidden_layers": 100000)", "its num_hidden_layers is 100000"},
-                      {R"("vocab_size": -1)", "-1 for vocab_size"},
-                      {R"("vocab_size": 1000000000000000000)", "for vocab_size"},
-                      {R"("intermediate_size": 0)", "0 for intermediate_size"},
-                      {R"("hidden_size": 65)", "num_attention_heads*head_dim"},
-                      {R"("attention_bias": true)", "its attention_bias is true"},
-                      {R"("quantization_config": {"load_in_4bit": true})", "its weights are quantized"}};
+  const Row rows[] = {
+      {R"("num_hidden_layers": 1)", "its num_hidden_layers is 1"},
+      {R"("num_hidden_layers": 100000)", "its num_hidden_layers is 100000"},
+      {R"("vocab_size": -1)", "-1 for vocab_size"},
+      {R"("vocab_size": 1000000000000000000)", "for vocab_size"},
+      {R"("intermediate_size": 0)", "0 for intermediate_size"},
+      {R"("hidden_size": 65)", "num_attention_heads*head_dim"},
+      {R"("attention_bias": true)", "its attention_bias is true"},
+      {R"("num_key_value_heads": 3)", "its num_attention_heads (4) is no multiple of its num_key_value_heads (3)"},
+      {R"("max_position_embeddings": 0)", "its max_position_embeddings is 0"},
+      {R"("quantization_config": {"load_in_4bit": true})", "its weights are quantized"}};
   for (const Row& row : rows) {
     CAPTURE(row.change);
     const testing::ScratchFile file(
@@ -102,13 +110,27 @@ TEST_CASE("named models: a config.json that cannot be one is refused in its own 
   }
 }
 
+TEST_CASE("named models: what a config.json leaves out is as the class has it") {
+  const testing::ScratchFile file("config.json", R"({"architectures": ["GPT2LMHeadModel"], "n_layer": 3})");
+  const Result<std::optional<NamedModel>> found = FindNamed(file.path(), "");
+  REQUIRE(found);
+  REQUIRE(*found);
+  CHECK((*found)->settings.Number("vocab_size") == 50257);
+  CHECK((*found)->settings.Number("n_layer") == 3);
+  const testing::ScratchFile labels("config.json", R"({"architectures": ["ViTForImageClassification"],
+      "id2label": {"0": "cat", "1": "dog", "2": "cow"}})");
+  const Result<std::optional<NamedModel>> labelled = FindNamed(labels.path(), "");
+  REQUIRE(labelled);
+  CHECK((*labelled)->settings.Number("num_labels") == 3);
+}
+
 TEST_CASE("lora: adapters beside the layers that are named, and the rest frozen") {
   const Result<std::optional<NamedModel>> found = FindNamed("llama-3.2-1b", "");
   REQUIRE(found);
   std::map<std::string, int64_t> lengths{{"sequence", 16}};
   Facts facts = *FactsOf(**found, &lengths, "train", "bfloat16");
   const size_t calls = facts.training_program->calls.size();
-  REQUIRE(AddLora({16, {"q_proj", "v_proj"}, 0.05}, &facts).ok());
+  REQUIRE(AddLora({16, {"q_proj", "v_proj"}, 0.05}, {}, &facts).ok());
   int64_t trained = 0;
   for (const RecordedTensor& tensor : *facts.parameters)
     if (tensor.trained) trained += Elements(tensor);
@@ -118,12 +140,20 @@ TEST_CASE("lora: adapters beside the layers that are named, and the rest frozen"
   CHECK(facts.training_program->calls.size() == calls + 2 * 16 * 7);
 
   Facts all = *FactsOf(**found, &lengths, "train", "float32");
-  REQUIRE(AddLora({8, {"all-linear"}, 0}, &all).ok());
+  REQUIRE(AddLora({8, {"all-linear"}, 0}, {}, &all).ok());
   int64_t adapters = 0;
   for (const RecordedTensor& tensor : *all.parameters) adapters += tensor.trained ? 1 : 0;
   CHECK(adapters == 2 * 7 * 16);  // not the tied head
 
-  const Status wrong = AddLora({8, {"query"}, 0}, &facts);
+  Facts head = *FactsOf(**found, &lengths, "train", "bfloat16");  // tied to the embedding, which is no linear layer
+  CHECK_FALSE(AddLora({8, {"embed_tokens"}, 0}, {}, &head).ok());
+  REQUIRE(AddLora({8, {"lm_head"}, 0}, {}, &head).ok());
+  int64_t beside = 0;
+  for (const RecordedTensor& tensor : *head.parameters)
+    if (tensor.trained) beside += Elements(tensor);
+  CHECK(beside == 8 * (2048 + 128256));
+
+  const Status wrong = AddLora({8, {"query"}, 0}, {}, &facts);
   REQUIRE(!wrong.ok());
   CHECK(wrong.error().hint.find("q_proj") != std::string::npos);
 }
