@@ -238,7 +238,7 @@ def captioned(config: Any, batch: int, lengths: dict[str, int], mode: str) -> di
 EXPERTS = (2, 3, 2, 3, 2)
 WIDE = {"hidden_size": lambda s: 8 * s["hidden_size"], "intermediate_size": lambda s: 8 * s["intermediate_size"]}  # grouped_mm wants whole 16 bytes
 ROUTED = {"num_local_experts": lambda s: 11 + s["num_hidden_layers"], "num_experts_per_tok": lambda s: EXPERTS[s["num_hidden_layers"] - 4]}
-MODERN = {"global_attn_every_n_layers": lambda s: {4: 2, 5: 2, 6: 2, 7: 3}[s["num_hidden_layers"]], "local_attention": lambda s: 8, "num_labels": lambda s: 2}
+MODERN = {"global_attn_every_n_layers": lambda s: {4: 2, 5: 2, 6: 2, 7: 3}[s["num_hidden_layers"]], "local_attention": lambda s: 8, "num_labels": lambda s: 2, "pad_token_id": lambda s: 0}
 MODERN_LIMITS = (("sequence", "max_position_embeddings"),)
 QUERY = ("query", "value")
 FAMILIES = [
@@ -270,7 +270,7 @@ FAMILIES = [
            variants={"": {"partial_rotary_factor": 0.4, "resid_pdrop": 0.1}, "half": {"partial_rotary_factor": 0.5, "resid_pdrop": 0.0}},
            requires={"attention_dropout": 0.0, "embd_pdrop": 0.0, "tie_word_embeddings": False, "qk_layernorm": False},
            lora=("q_proj", "v_proj", "fc1", "fc2"), let={"rotary_width": "2*hidden_size/num_attention_heads/5"}),
-    causal("smollm3", "SmolLM3", draw=without("head_dim", settings={"no_rope_layer_interval": lambda s: {4: 2, 5: 2, 6: 3, 7: 3}[s["num_hidden_layers"]]}),
+    causal("smollm3", "SmolLM3", draw=without("head_dim", settings={"pad_token_id": lambda s: 0, "no_rope_layer_interval": lambda s: {4: 2, 5: 2, 6: 3, 7: 3}[s["num_hidden_layers"]]}),
            every="no_rope_layer_interval 1", lora=(), requires={"attention_dropout": 0.0, "attention_bias": False, "mlp_bias": False, "tie_word_embeddings": True,
                                                               "use_sliding_window": False}),
     causal("gpt2", "GPT2", stacks=(("transformer.h", "n_layer"),),

@@ -29,7 +29,7 @@ phi-3-mini-4k qlora 1 sequence=512|gpt2-medium qlora 4 sequence=256|opt-1.3b qlo
 pythia-410m qlora 2 sequence=512|smollm2-360m qlora-bf16 8 sequence=256 checkpoint|bert-base-uncased qlora 8 sequence=128
 gemma-3-1b lora 2 sequence=256|gemma-3-1b full 1 sequence=512 checkpoint|gemma-3-270m full 4 sequence=256|gemma-3-270m amp 2 sequence=128
 phi-2 lora 1 sequence=512|phi-1.5 full 1 sequence=256 checkpoint|phi-1.5 lora 2 sequence=256 checkpoint
-mixtral-8x7b lora 1 sequence=256|mixtral-8x7b lora 1 sequence=512 checkpoint|qwen3-30b-a3b lora 1 sequence=256 checkpoint|qwen3-30b-a3b infer 1 sequence=256
+mixtral-8x7b lora 1 sequence=256|mixtral-8x7b lora 1 sequence=512 checkpoint|qwen3-30b-a3b infer 1 sequence=256|qwen3-30b-a3b infer 2 sequence=512
 falcon-7b lora 1 sequence=256|falcon-7b lora 1 sequence=512 checkpoint|gemma-2-2b lora 2 sequence=512 checkpoint|llama-3.2-1b lora 2 sequence=512
 clip-vit-base-patch32 full 16|clip-vit-base-patch32 amp 8|clip-vit-large-patch14 full 4|dinov2-base full 8 image=224|dinov2-small amp 16 image=224
 vit-base-patch16-224 full 8|vit-base-patch16-224 amp 16|vit-large-patch16-224 full 4
