@@ -3,6 +3,17 @@ import re
 
 from expressions import Unfit
 
+FIRST, MIDDLE, LAST, NTH = "1234"
+
+
+def place_of(block, count, every):
+    """Of a block of a stack. every: (n, offset) where each n-th layer is of another kind, and then the last is none of its own."""
+    if block == 0:
+        return FIRST
+    if every:
+        return NTH if (block + every[1]) % every[0] == 0 else MIDDLE
+    return LAST if block == count - 1 else MIDDLE
+
 
 def stack_of(path, stacks):
     for number, (prefix, _) in enumerate(stacks):
@@ -76,3 +87,35 @@ def generic(path, stacks, stack, block, period):
     prefix = stacks[stack][0]
     shown = "i" if period == 1 else f"{period}*i" + (f"+{tag[1] % period}" if tag[1] % period else "")
     return f"{prefix}.<{shown}>{path[len(prefix) + 1 + len(str(tag[1])):]}"
+
+
+def module_of(program, call):
+    """Its path; of one that the forward enters again, with a count."""
+    if call[1] < 0:
+        return "-"
+    path = program["modules"][call[1]][0]
+    count = sum(other[0] == path for other in program["modules"][: call[1]])
+    return path + (f"#{count + 1}" if count else "")
+
+
+def check_order(point):
+    """Numbers of values follow: parameters, buffers, what is given, what is loose, and what calls make."""
+    program, values = point.program, point.program["values"]
+    stored = [p for p in [*point.facts["parameters"], *point.facts["buffers"]] if "same_as" not in p]
+    if [name for name, _ in program["stored"]] != [p["name"] for p in stored]:
+        raise Unfit("what is stored is not what the model has")
+    for (_, value), tensor in zip(program["stored"], stored):
+        if list(values[value]) != [tensor["type"], tensor["shape"]]:
+            raise Unfit(f"{tensor['name']} is {values[value]} in the program")
+    order = [v for _, v in program["stored"]] + [v for _, v in program["given"]] + list(program["loose"])
+    for call in program["calls"]:
+        order += [v for v in call[3] if v is not None]
+    if order != list(range(len(values))):
+        raise Unfit("values in another order")
+    ends = [call if call >= 0 else len(values) for _, call in program["ends"]]
+    if ends != sorted(ends):
+        raise Unfit("deaths in another order")
+    for number, module in enumerate(program["modules"]):
+        above = [(len(path), n) for n, (path, _, _) in enumerate(program["modules"]) if module[0].startswith(path + ".")]
+        if module[2] != (max(above)[1] if above else -1):
+            raise Unfit(f"{module[0]} is not of {module[2]}")

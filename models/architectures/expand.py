@@ -2,7 +2,7 @@
 import json
 import re
 
-from write import place_of
+from blocks import place_of
 
 
 def evaluate(expression, scope):

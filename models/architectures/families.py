@@ -257,7 +257,8 @@ FAMILIES = [
            draw=without(settings={"sliding_window": lambda s: 4096, "sliding_window_pattern": lambda s: {4: 2, 5: 2, 6: 3, 7: 3}[s["num_hidden_layers"]]}),
            requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": True}, defaults={"sliding_window_pattern": "6"}, limits=WINDOW),
     causal("mixtral", "Mixtral", capability=(8, 0), recordings=HALVES, draw=without(settings={**WIDE, **ROUTED}),
-           requires={"attention_dropout": 0.0, "tie_word_embeddings": False, "sliding_window": None, "router_jitter_noise": 0.0, "output_router_logits": False}, limits=WINDOW),
+           requires={"attention_dropout": 0.0, "tie_word_embeddings": False, "sliding_window": None, "router_jitter_noise": 0.0, "output_router_logits": False},
+           defaults={"head_dim": "hidden_size/num_attention_heads"}, limits=WINDOW),
     causal("qwen3_moe", "Qwen3Moe", capability=(8, 0), recordings=HALVES, draw=without("intermediate_size", settings={
         "hidden_size": WIDE["hidden_size"], "moe_intermediate_size": WIDE["intermediate_size"], "num_experts": ROUTED["num_local_experts"], "num_experts_per_tok": ROUTED["num_experts_per_tok"]}),
            requires={"attention_dropout": 0.0, "attention_bias": False, "use_sliding_window": False, "tie_word_embeddings": False, "norm_topk_prob": True,

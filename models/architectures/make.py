@@ -88,7 +88,7 @@ def differs(expected, got, path=""):
 
 def defaults(family, points, names):
     """What the class takes of a setting that config.json leaves out, or has as null."""
-    plain, derived, nulls = [f"default {key} {text}" for key, text in family.defaults.items()], [], []
+    plain, derived, nulls = [], [f"default {key} {text}" for key, text in family.defaults.items()], [f"null {key} {text}" for key, text in family.defaults.items()]
     for key in points[0]:
 
         def taken(settings):
@@ -102,6 +102,8 @@ def defaults(family, points, names):
         left_out = [taken({k: v for k, v in point.items() if k != key}) for point in points]
         if Unfit in left_out:
             continue
+        if None in left_out and key not in family.requires:
+            raise Unfit(f"{key} is a number, and none where it is left out: say in `defaults` what the code takes")
         if all(value == left_out[0] for value in left_out):
             plain.append(f"default {key} {json.dumps(left_out[0])}")
         elif all(isinstance(value, int) for value in left_out):

@@ -2,23 +2,13 @@
 
 Values have labels, one for each line that makes them, and no numbers: what a recording has and another has not moves nothing.
 """
-import difflib
 import json
 import re
 
-from blocks import blocks_of, generic, stack_of, tag_calls
+from blocks import check_order, generic, module_of, place_of, stack_of, tag_calls
 from expressions import Unfit
-
-FIRST, MIDDLE, LAST, NTH = "1234"
-
-
-def place_of(block, count, every):
-    """Of a block of a stack. every: (n, offset) where each n-th layer is of another kind, and then the last is none of its own."""
-    if block == 0:
-        return FIRST
-    if every:
-        return NTH if (block + every[1]) % every[0] == 0 else MIDDLE
-    return LAST if block == count - 1 else MIDDLE
+from pieces import Precision, Ref, Type
+from section import Section
 
 
 class Variant:
@@ -33,181 +23,6 @@ class Point:
 
     def __init__(self, facts, program, counts, every=None):
         self.facts, self.program, self.counts, self.every = facts, facts["programs"][program], counts, every
-
-
-# --- pieces of a line: a text, or one of these. join: the piece that stands for both, or None ------------------------
-
-
-class Type:
-    """The type of a tensor; x is that of the weights."""
-
-    def __init__(self, form, name):
-        weights = "float32" if form == "float32" else "bfloat16"
-        self.shown = {name, "x"} if name == weights else {name}
-
-    def join(self, other):
-        both = self.shown & other.shown
-        if not both:
-            return None
-        joined = Type("", "")
-        joined.shown = both
-        return joined
-
-    def __str__(self):
-        return min(self.shown, key=lambda s: s == "x")
-
-
-class Ref:
-    """A value: 12 is the newest of label 12, 12@ that of the first block, 12' that of the block before, 12'3 the same and in the first block 3."""
-
-    def __init__(self, label, before=None, first=False):
-        self.label, self.before, self.first = label, before, first  # first: of a first block alone, which has none before
-
-    def join(self, other):
-        if (self.label, self.before) == (other.label, other.before):
-            return Ref(self.label, self.before, self.first and other.first)
-        for a, b in ((self, other), (other, self)):
-            if a.first and a.before is None and b.before is not None and b.label in (None, a.label):
-                return Ref(a.label, b.before)
-            if a.before is not None and a.before == b.before and b.label is None:
-                return a
-            if a.first and a.before is None and b.label == f"{a.label}@":
-                return b
-        return None
-
-    def __str__(self):
-        return (f"{self.before}'" if self.before is not None else "") + (self.label or "")
-
-
-class Precision:
-    """What only mixed precision shows; a program in halves has none."""
-
-    def __init__(self, form, text):
-        self.text = text if form == "float32" else None
-
-    def join(self, other):
-        if self.text is None or other.text is None:
-            return self if other.text is None else other
-        return self if self.text == other.text else None
-
-    def __str__(self):
-        return self.text or ""
-
-
-def join(a, b):
-    if len(a) != len(b):
-        return None
-    out = []
-    for x, y in zip(a, b):
-        both = x if isinstance(x, str) and x == y else x.join(y) if type(x) is type(y) and not isinstance(x, str) else None
-        if both is None:
-            return None
-        out.append(both)
-    return out
-
-
-# --- lists of items in blocks ------------------------------------------------------------------------------------------
-
-
-class Section:
-    """Items of every variant, point and block, lined up: what is the same line in all of them."""
-
-    def __init__(self, variants, tags_of, signature_of, counts_of, period):
-        self.variants = variants
-        self.blocks = {}   # (variant, point) -> blocks_of
-        self.rows = []     # of each part (None or a stack): the signatures of its lines
-        self.row_of = {}   # (variant, point, item) -> (part, row)
-        for v, variant in enumerate(variants):
-            for p, point in enumerate(variant.points):
-                self.blocks[v, p] = blocks_of(tags_of(point), counts_of(point), period)
-        parts = [stack for stack, _ in self.blocks[0, 0]]
-        if any([stack for stack, _ in blocks] != parts for blocks in self.blocks.values()):
-            raise Unfit(f"stacks in another order: {[[s for s, _ in b] for b in self.blocks.values()]}")
-        self.parts = parts
-        for part in range(len(parts)):
-            sequences = {}
-            for (v, p), blocks in self.blocks.items():
-                for b, items in enumerate(blocks[part][1]):
-                    sequences[v, p, b] = [signature_of(variants[v].points[p], item, parts[part], b) for item in items]
-            rows = []
-            for sequence in sorted(dict.fromkeys(map(tuple, sequences.values())), key=len, reverse=True):
-                rows = merged(rows, list(sequence))
-            self.rows.append(rows)
-            rows_of = {sequence: rows_in(rows, sequence) for sequence in dict.fromkeys(map(tuple, sequences.values()))}
-            for (v, p, b), sequence in sequences.items():
-                for item, row in zip(self.blocks[v, p][part][1][b], rows_of[tuple(sequence)]):
-                    self.row_of[v, p, item] = (part, row)
-
-    def lines(self, pieces_of):
-        """[(part, row, tag, pieces)]; pieces_of(variant, point, items) -> pieces of the same item at each point and block."""
-        out = []
-        for part, stack in enumerate(self.parts):
-            found = [[] for _ in self.rows[part]]  # of each row: (variant, place, pieces)
-            for v, variant in enumerate(self.variants):
-                by_place = {}
-                for p, _ in enumerate(variant.points):
-                    blocks = self.blocks[v, p][part][1]
-                    for b, items in enumerate(blocks):
-                        place = "" if stack is None else place_of(b, len(blocks), variant.points[p].every)
-                        for item in items:
-                            by_place.setdefault((self.row_of[v, p, item][1], place), []).append((p, b, item))
-                for (row, place), items in sorted(by_place.items()):
-                    counts = [len(self.blocks[v, p][part][1]) for p, _ in enumerate(variant.points)]
-                    expected = sum(place in ("", place_of(b, count, point.every)) for point, count in zip(variant.points, counts) for b in range(count))
-                    if len(items) != expected:
-                        raise Unfit(f"{self.rows[part][row]} in some of the blocks alone")
-                    found[row].append((v, place, pieces_of(v, stack, items)))
-            for row, several in enumerate(found):
-                groups = []
-                for v, place, pieces in several:
-                    for group in groups:
-                        both = join(group[0], pieces)
-                        if both is not None:
-                            group[0] = both
-                            group[1].append((v, place))
-                            break
-                    else:
-                        groups.append([pieces, [(v, place)]])
-                out += [(part, row, self.tag(stack, where), pieces) for pieces, where in groups]
-        return out
-
-    def tag(self, stack, where):
-        """Which recordings and blocks: "" is all of them, "AB C1" two, and the first block of a third."""
-        places = {}
-        for v, place in where:
-            places.setdefault(self.variants[v].letter, set()).add(place)
-        by_places = {}
-        for letter, found in sorted(places.items()):
-            shown = "" if stack is None or len(found) == 3 else "".join(sorted(found))  # three places either way
-            by_places[shown] = by_places.get(shown, "") + letter
-        if set(by_places) == {""} and len(by_places[""]) == len(self.variants):
-            return ""
-        return "{" + " ".join(letters + shown for shown, letters in by_places.items()) + "} "
-
-
-def merged(rows, sequence):
-    out = []
-    for kind, a, b, c, d in difflib.SequenceMatcher(None, rows, sequence, autojunk=False).get_opcodes():
-        out += rows[a:b] + ([] if kind == "equal" else sequence[c:d])
-    return out
-
-
-def rows_in(rows, sequence):
-    """The rows of a sequence that was merged into them."""
-    out = [None] * len(sequence)
-    for a, b, size in difflib.SequenceMatcher(None, rows, sequence, autojunk=False).get_matching_blocks():
-        for k in range(size):
-            out[b + k] = a + k
-    if None in out:
-        at = 0  # any way to lay it out will do
-        for k, item in enumerate(sequence):
-            at = rows.index(item, at)
-            out[k] = at
-            at += 1
-    return out
-
-
-# --- a template ----------------------------------------------------------------------------------------------------------
 
 
 class Writer:
@@ -509,35 +324,3 @@ class Writer:
             else:
                 out += self.reference(list(several))
         return out
-
-
-def module_of(program, call):
-    """Its path; of one that the forward enters again, with a count."""
-    if call[1] < 0:
-        return "-"
-    path = program["modules"][call[1]][0]
-    count = sum(other[0] == path for other in program["modules"][: call[1]])
-    return path + (f"#{count + 1}" if count else "")
-
-
-def check_order(point):
-    """Numbers of values follow: parameters, buffers, what is given, what is loose, and what calls make."""
-    program, values = point.program, point.program["values"]
-    stored = [p for p in [*point.facts["parameters"], *point.facts["buffers"]] if "same_as" not in p]
-    if [name for name, _ in program["stored"]] != [p["name"] for p in stored]:
-        raise Unfit("what is stored is not what the model has")
-    for (_, value), tensor in zip(program["stored"], stored):
-        if list(values[value]) != [tensor["type"], tensor["shape"]]:
-            raise Unfit(f"{tensor['name']} is {values[value]} in the program")
-    order = [v for _, v in program["stored"]] + [v for _, v in program["given"]] + list(program["loose"])
-    for call in program["calls"]:
-        order += [v for v in call[3] if v is not None]
-    if order != list(range(len(values))):
-        raise Unfit("values in another order")
-    ends = [call if call >= 0 else len(values) for _, call in program["ends"]]
-    if ends != sorted(ends):
-        raise Unfit("deaths in another order")
-    for number, module in enumerate(program["modules"]):
-        above = [(len(path), n) for n, (path, _, _) in enumerate(program["modules"]) if module[0].startswith(path + ".")]
-        if module[2] != (max(above)[1] if above else -1):
-            raise Unfit(f"{module[0]} is not of {module[2]}")
