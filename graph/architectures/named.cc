@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "graph/architectures/data.h"
+#include "graph/architectures/hub.h"
 #include "graph/facts/read_facts.h"
 
 namespace vramplan {
@@ -126,31 +127,40 @@ struct Configuration {
   std::string text, source;
 };
 
-std::optional<Configuration> ConfigurationOf(const std::string& name) {
+Result<std::optional<Configuration>> ConfigurationOf(const std::string& name) {
+  using Found = std::optional<Configuration>;
   std::error_code ignored;
   const std::string plain = name.starts_with("hf:") ? name.substr(3) : name;
   fs::path file = name;
   if (fs::is_directory(file, ignored)) file /= "config.json";
   if (file.extension() == ".json") {
-    if (std::optional<std::string> text = TextOf(file)) return Configuration{*std::move(text), file.string()};
+    if (std::optional<std::string> text = TextOf(file)) return Found(Configuration{*std::move(text), file.string()});
   }
-  if (fs::exists(name, ignored)) return std::nullopt;
+  if (fs::exists(name, ignored)) return Found();
   const auto row = RowWhere([&, wanted = Lower(plain)](const KnownModel& model) {
     return model.name == wanted || Lower(model.source) == wanted;
   });
-  if (row) return Configuration{row->config, row->model.source};
+  if (row) return Found(Configuration{row->config, row->model.source});
   const std::optional<fs::path> cached = InCache(plain);
   std::optional<std::string> text = cached ? TextOf(*cached) : std::nullopt;
-  if (!text) return std::nullopt;
-  return Configuration{*std::move(text), cached->string()};
+  if (text) return Found(Configuration{*std::move(text), cached->string()});
+  if (!IsHubName(plain)) return Found();
+  Result<std::optional<std::string>> asked = ConfigFromHub(plain);
+  if (!asked) return asked.error();
+  return *asked ? Found(Configuration{**std::move(asked), plain}) : Found();
 }
 
 }  // namespace
 
-bool NamesModel(const std::string& name) { return ConfigurationOf(name).has_value(); }
+bool NamesModel(const std::string& name) {
+  const Result<std::optional<Configuration>> found = ConfigurationOf(name);
+  return !found || found->has_value();  // what the Hub says of it is FindNamed's error
+}
 
 Result<std::optional<NamedModel>> FindNamed(const std::string& name, const std::string& of_class) {
-  const std::optional<Configuration> configuration = ConfigurationOf(name);
+  const Result<std::optional<Configuration>> found_text = ConfigurationOf(name);
+  if (!found_text) return found_text.error();
+  const std::optional<Configuration>& configuration = *found_text;
   if (!configuration) return std::optional<NamedModel>();
   Result<Settings> settings = ReadSettings(configuration->text, configuration->source);
   if (!settings) return settings.error();

@@ -2,7 +2,7 @@
 //
 //   "llama-3.1-8b"            a row of models/architectures/names.jsonl, as is "meta-llama/Llama-3.1-8B"
 //   "path/to/config.json"     or its folder
-//   "Qwen/Qwen3-8B"           else the Hub's cache ($HF_HUB_CACHE, $HF_HOME/hub, ~/.cache/huggingface/hub)
+//   "Qwen/Qwen3-8B"           else the Hub's cache ($HF_HUB_CACHE, $HF_HOME/hub, ~/.cache/huggingface/hub), else the Hub
 #pragma once
 
 #include <map>
@@ -34,6 +34,7 @@ struct KnownModel {
 };
 std::vector<KnownModel> KnownModels();
 
+// Also where it seems to be one, and FindNamed says what is wrong.
 bool NamesModel(const std::string& name);
 
 // Nothing: `name` is none of these (a file, say). `of_class`: the class to run in the place of the one in the settings; empty:

@@ -27,7 +27,10 @@ CachingAllocator::State::State(Bytes capacity_bytes, AllocatorConfig allocator_c
           config.per_process_memory_fraction *
           static_cast<double>(std::min(config.device_total.value_or(capacity_bytes).count(), kMaxCapacity)))) {
   CHECK(device == nullptr || !config.expandable_segments);
-  small_pool.small = true;
+  for (size_t i = 0; i < pools.size(); ++i) {
+    pools[i].number = static_cast<uint8_t>(i);
+    pools[i].small = i % 2 == 0;
+  }
   blocks.reserve(1024);
 }
 
@@ -60,7 +63,7 @@ bool CachingAllocator::State::ShouldSplit(const Block& block, int64_t size) cons
   return size < max_split_size && rest > kSmallSize;
 }
 
-int32_t CachingAllocator::State::NewBlock(uint64_t address, int64_t size, bool small) {
+int32_t CachingAllocator::State::NewBlock(uint64_t address, int64_t size, uint8_t pool) {
   int32_t block = first_unused;
   if (block == kNone) {
     block = static_cast<int32_t>(blocks.size());
@@ -72,7 +75,8 @@ int32_t CachingAllocator::State::NewBlock(uint64_t address, int64_t size, bool s
   slot = Block{};
   slot.address = address;
   slot.size = size;
-  slot.small = small;
+  slot.pool = pool;
+  slot.small = pools[pool].small;
   slot.in_use = true;
   return block;
 }
@@ -175,7 +179,7 @@ int32_t CachingAllocator::State::NewSegment(Pool& pool, int64_t size) {
   const std::optional<uint64_t> address = TakeSegment(segment);
   if (!address) return kNone;
   ++statistics.segments;
-  return NewBlock(*address, segment, pool.small);
+  return NewBlock(*address, segment, pool.number);
 }
 
 // release_block
@@ -193,14 +197,17 @@ void CachingAllocator::State::CollectGarbage() {
   const auto threshold = static_cast<int64_t>(config.garbage_collection_threshold * static_cast<double>(allowed));
   if (device_used <= threshold) return;
   const int64_t target = device_used - threshold;
-  const auto age = [&](const Block& b) { return large_pool.lookups - b.age_base; };
+  const auto age = [&](const Block& b) { return pools[b.pool].lookups - b.age_base; };
   std::vector<int32_t> candidates;
   int64_t total_age = 0;
-  for (const FreeBlock& entry : large_pool.free.entries()) {
-    const Block& block = blocks[static_cast<size_t>(entry.block)];
-    if (block.IsSplit()) continue;
-    total_age += age(block);
-    candidates.push_back(entry.block);
+  for (const Pool& pool : pools) {
+    if (pool.small) continue;
+    for (const FreeBlock& entry : pool.free.entries()) {
+      const Block& block = blocks[static_cast<size_t>(entry.block)];
+      if (block.IsSplit()) continue;
+      total_age += age(block);
+      candidates.push_back(entry.block);
+    }
   }
   int64_t reclaimed = 0;
   bool freed = true;
@@ -261,8 +268,8 @@ void CachingAllocator::State::ReleaseSegments(Pool& pool) {
 
 // release_cached_blocks
 void CachingAllocator::State::ReleaseCached() {
-  ReleaseSegments(large_pool);
-  ReleaseSegments(small_pool);
+  for (const size_t large : {size_t{1}, size_t{0}})
+    for (size_t i = large; i < pools.size(); i += 2) ReleaseSegments(pools[i]);
 }
 
 CachingAllocator::CachingAllocator(Bytes capacity, AllocatorConfig config, DeviceMemory* device)
@@ -270,11 +277,11 @@ CachingAllocator::CachingAllocator(Bytes capacity, AllocatorConfig config, Devic
 CachingAllocator::~CachingAllocator() = default;
 
 // DeviceCachingAllocator::malloc
-std::optional<CachingAllocator::Allocation> CachingAllocator::Allocate(Bytes bytes) {
+std::optional<CachingAllocator::Allocation> CachingAllocator::Allocate(Bytes bytes, int stream) {
   State& s = *state_;
   if (bytes <= Bytes()) return Allocation{};
   const int64_t size = s.Rounded(std::min(bytes.count(), 2 * kMaxCapacity));
-  State::Pool& pool = size <= kSmallSize ? s.small_pool : s.large_pool;
+  State::Pool& pool = s.pools[static_cast<size_t>(2 * stream + (size <= kSmallSize ? 0 : 1))];
   int32_t found = s.TakeFree(pool, size);
   if (found == State::kNone) {
     if (s.CollectsGarbage()) s.CollectGarbage();
@@ -289,7 +296,7 @@ std::optional<CachingAllocator::Allocation> CachingAllocator::Allocate(Bytes byt
   }
   // alloc_found_block: the front part is handed out, the rest stays free.
   if (s.ShouldSplit(s.blocks[static_cast<size_t>(found)], size)) {
-    const int32_t rest = s.NewBlock(0, 0, pool.small);
+    const int32_t rest = s.NewBlock(0, 0, pool.number);
     State::Block& front = s.blocks[static_cast<size_t>(found)];
     State::Block& back = s.blocks[static_cast<size_t>(rest)];
     back.address = front.address + static_cast<uint64_t>(size);

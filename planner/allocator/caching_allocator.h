@@ -62,6 +62,7 @@ Result<AllocatorConfig> ParseAllocatorConfig(std::string_view text);
 
 class CachingAllocator {
  public:
+  static constexpr int kStreams = 3;
   using Handle = int32_t;  // of a live block; reused after Free
   using Allocation = vramplan::Allocation;
 
@@ -73,8 +74,9 @@ class CachingAllocator {
   CachingAllocator(const CachingAllocator&) = delete;
   CachingAllocator& operator=(const CachingAllocator&) = delete;
 
-  // Nothing: out of memory, even after the cache was given back. Zero bytes take no block: handle -1.
-  std::optional<Allocation> Allocate(Bytes bytes);
+  // Nothing: out of memory, even after the cache was given back. Zero bytes take no block: handle -1. Free blocks serve
+  // requests of their own stream alone.
+  std::optional<Allocation> Allocate(Bytes bytes, int stream = 0);
   // -1 does nothing.
   void Free(Handle handle);
   void EmptyCache();

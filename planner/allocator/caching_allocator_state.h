@@ -2,6 +2,7 @@
 // expandable_segments.cc (segments that grow by pages). Blocks live in one vector and are linked by index.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct CachingAllocator::State {
     int32_t previous = kNone;    // in its segment
     int32_t next = kNone;        // in its segment; for an unused slot, the next unused slot
     int32_t expandable = kNone;  // index into `expandables`
+    uint8_t pool = 0;  // which of `pools`
     bool small = false;
     bool live = false;
     bool mapped = true;   // false: address space of an expandable segment without memory
@@ -39,6 +41,7 @@ struct CachingAllocator::State {
     FreeBlocks free;
     std::vector<int32_t> unmapped;  // by address
     int64_t lookups = 0;
+    uint8_t number = 0;
     bool small = false;
   };
 
@@ -60,12 +63,12 @@ struct CachingAllocator::State {
   bool CollectsGarbage() const { return HasFraction() && config.garbage_collection_threshold > 0; }
 
   // Blocks.
-  int32_t NewBlock(uint64_t address, int64_t size, bool small);
+  int32_t NewBlock(uint64_t address, int64_t size, uint8_t pool);
   void DropBlock(int32_t block);
   void InsertFree(int32_t block);
   // Merges `source` into its neighbour if that is free and mapped alike.
   void TryMerge(int32_t block, int32_t source);
-  Pool& PoolOf(const Block& block) { return block.small ? small_pool : large_pool; }
+  Pool& PoolOf(const Block& block) { return pools[block.pool]; }
 
   // The steps of a request; kNone: this step found no block.
   int32_t TakeFree(Pool& pool, int64_t size);
@@ -100,7 +103,7 @@ struct CachingAllocator::State {
   uint64_t next_address = 0;
   std::vector<Block> blocks;
   int32_t first_unused = kNone;
-  Pool small_pool, large_pool;
+  std::array<Pool, size_t{2} * kStreams> pools;  // of each stream the small one, then the large one
   std::vector<Expandable> expandables;
   AllocatorStatistics statistics;
 };

@@ -49,7 +49,7 @@ int32_t CachingAllocator::State::FindExpandable(Pool& pool, int64_t size) {
   const int64_t page = pool.small ? kSmallBuffer : config.large_segment_size.count();
   const int64_t space = Pages(capacity + capacity / 8, page) * page;
   expandables.push_back({TakeAddresses(space), space, page});
-  const int32_t block = NewBlock(expandables.back().address, space, pool.small);
+  const int32_t block = NewBlock(expandables.back().address, space, pool.number);
   blocks[static_cast<size_t>(block)].mapped = false;
   blocks[static_cast<size_t>(block)].expandable = static_cast<int32_t>(expandables.size()) - 1;
   InsertUnmapped(block);
@@ -67,7 +67,7 @@ bool CachingAllocator::State::MapBlock(int32_t block, int64_t size) {
   slot.mapped = true;
   if (mapped < slot.size) {
     const uint64_t address = slot.address + static_cast<uint64_t>(mapped);
-    const int32_t rest = NewBlock(address, slot.size - mapped, slot.small);  // moves the blocks: `slot` is gone
+    const int32_t rest = NewBlock(address, slot.size - mapped, slot.pool);  // moves the blocks: `slot` is gone
     Block& front = blocks[static_cast<size_t>(block)];
     Block& back = blocks[static_cast<size_t>(rest)];
     back.mapped = false;
@@ -118,7 +118,7 @@ void CachingAllocator::State::UnmapBlock(int32_t block) {
 
   const auto keep = [&](uint64_t address, int64_t size, int32_t previous, int32_t next) {
     if (size == 0) return;
-    const int32_t part = NewBlock(address, size, whole.small);
+    const int32_t part = NewBlock(address, size, whole.pool);
     Block& slot = blocks[static_cast<size_t>(part)];
     slot.expandable = whole.expandable;
     slot.previous = previous;

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <vector>
 
+#include "graph/architectures/hub.h"
 #include "graph/architectures/named.h"
 #include "planner/spec/nearest.h"
 
@@ -55,17 +56,6 @@ bool EndsAsFile(const std::string& path) {
   return std::ranges::any_of(kFiles, [&](std::string_view end) { return path.ends_with(end); });
 }
 
-// "meta-llama/Llama-3.1-8B": two names without an extension of a file, whose first one is no folder here.
-bool IsHubName(const std::string& path) {
-  const size_t slash = path.find('/');
-  if (slash == std::string::npos || slash == 0 || slash + 1 == path.size() || path.find('/', slash + 1) != path.npos)
-    return false;
-  const auto plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.' || c == '/';
-  };
-  return std::ranges::all_of(path, plain) && path[0] != '.' && !EndsAsFile(path) && !Exists(path.substr(0, slash));
-}
-
 std::optional<Error> OfFolder(Verb verb, const std::string& path, const std::string& gpu) {
   std::vector<std::string> models;
   std::error_code code;
@@ -104,7 +94,7 @@ std::optional<Error> LeadOn(Verb verb, const std::string& path, const std::strin
   const std::string near = may_be_name || is_hub_name ? SuggestNearest(path, names) : "";
   if (is_hub_name) {
     return NotAModel(
-        path, "it is no model of vramplan models, and the Hub's cache has no config.json of it",
+        path, "it is no model of vramplan models, and the Hub's cache has no config.json of it; the Hub was not asked",
         near.empty() ? "give the path of its config.json, which is a few kB; " + FromPython(path, gpu) : near);
   }
   if (may_be_name) {

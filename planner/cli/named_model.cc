@@ -99,7 +99,10 @@ QuantizedTypes TypesOfPacked(const Options& options) {
 Status Adapt(const Options& options, Facts* facts) {
   const NamedModel& model = *options.named;
   std::vector<std::string> packed;
-  if (options.quant) packed = PackedModules(*facts, MakesWords(model.of_class), {});
+  // _keep_in_fp32_modules of T5's classes (transformers 5.23)
+  const std::vector<std::string> kept =
+      model.of_class.find("T5") != std::string::npos ? std::vector<std::string>{"wo"} : std::vector<std::string>();
+  if (options.quant) packed = PackedModules(*facts, MakesWords(model.of_class), kept);
   if (options.lora) {
     Lora lora = *options.lora;
     if (lora.targets.empty()) lora.targets = model.templates.lora_targets;
@@ -117,7 +120,12 @@ Status TakeNamed(Options* options) {
   if (!found) return found.error();
   if (!*found) {
     const bool serves = options->spec.mode == Mode::kServe;
-    const std::string flag = options->lora ? "--lora" : options->quant ? "--quant" : serves ? "--mode serve" : "";
+    const bool shares = options->spec.strategy != Strategy::kNone || options->spec.ranks > 1;
+    const std::string flag = options->lora    ? "--lora"
+                             : options->quant ? "--quant"
+                             : shares         ? "--strategy ddp --gpus 2"
+                             : serves         ? "--mode serve"
+                                              : "";
     if (flag.empty()) return Done();
     return Error{ErrorCode::kUsage, flag, "it is for a model that is given by its name, and " + name + " is a file",
                  "export the model with its adapters, or name it: vramplan " + std::string(Name(options->verb)) +
@@ -127,6 +135,16 @@ Status TakeNamed(Options* options) {
                                        : "")};
   }
   TrainingSpec& spec = options->spec;
+  if ((spec.strategy == Strategy::kNone) != (spec.ranks == 1)) {
+    return Error{ErrorCode::kUsage, spec.ranks == 1 ? "--strategy" : "--gpus",
+                 spec.ranks == 1 ? "one card shares with none" : "how they share the model is not said",
+                 "type --strategy fsdp2 --gpus " + std::to_string(spec.ranks == 1 ? 8 : spec.ranks)};
+  }
+  if (options->quant && !options->lora && spec.mode == Mode::kTrain)
+    return Error{ErrorCode::kUsage, "--quant", "packed weights are not trained themselves",
+                 "type --lora 16 beside it, or --mode infer"};
+  if (spec.strategy != Strategy::kNone && spec.mode != Mode::kTrain)
+    return Error{ErrorCode::kUsage, "--strategy", "it is for a training", "leave out --strategy and --gpus"};
   const std::optional<Precision> weights = PrecisionOfWeights((*found)->weights_type);
   const bool says_precision = TakesOption(options->verb, "--precision") || options->verb == Verb::kInspect;
   if (weights && !spec.given.contains("precision") && says_precision) spec.precision = *weights;
@@ -147,6 +165,14 @@ Status TakeNamed(Options* options) {
     }
   }
   spec.checkpoint = std::move(checkpoint);
+  spec.units.clear();
+  for (const Template::Stack& stack : (*found)->templates.stacks) {
+    const int64_t layers = (*found)->settings.Number(stack.layers).value_or(0);
+    for (int64_t i = 0; i < layers; ++i) spec.units.push_back(stack.path + "." + std::to_string(i));
+  }
+  // torch.optim takes a parameter that is a DTensor for no torch.Tensor (optimizer.py, _default_to_fused_or_foreach).
+  if (spec.strategy == Strategy::kFsdp2 && !spec.given.contains("optimizer-impl"))
+    spec.optimizer_impl = OptimizerImpl::kForLoop;
   options->named = std::make_shared<const NamedModel>(**std::move(found));
   return Done();
 }

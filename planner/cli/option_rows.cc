@@ -237,6 +237,12 @@ constexpr OptionRow kOptionRows[] = {
      "quantization), fp4. Trained with --lora it is QLoRA: the other weights are in fp32, as "
      "prepare_model_for_kbit_training makes them; with --precision bf16 they stay in bf16",
      kGraph, kModel},
+    {"--gpus", "N", "cards that train together, one process each; the answer is about each of them [1]", kGraph,
+     kModel},
+    {"--strategy", "NAME",
+     "how they share the model that is given by its name: ddp (each has all of it), fsdp2 (fully_shard of each layer "
+     "and of the model) [none]",
+     kGraph, kModel},
     {"--checkpoint", "MODULE",
      "run this module's forward again in the backward instead of keeping its saved tensors (use_reentrant=False), such "
      "as layer1.0; all: each layer of a model that is given by its name; repeatable",

@@ -65,6 +65,13 @@ void ReadMomentum(OptionReader* reader, TrainingSpec* spec) {
                      "type --optimizer sgd --momentum 0.9"));
 }
 
+Result<int> ParseRanks(const std::string& text) {
+  constexpr int64_t kMost = 1 << 16;
+  const std::optional<int64_t> count = ReadInteger(text);
+  if (count && *count >= 1 && *count <= kMost) return static_cast<int>(*count);
+  return Wrong("--gpus", InQuotes(text) + " is not a whole number from 1 to " + std::to_string(kMost), "type --gpus 8");
+}
+
 // What stands around the optimizer in the loop.
 void ReadLoop(OptionReader* reader, TrainingSpec* spec) {
   reader->Read("--accumulate", &spec->accumulate, ParseAccumulate);
@@ -73,6 +80,7 @@ void ReadLoop(OptionReader* reader, TrainingSpec* spec) {
   reader->Read("--zero-grad", &spec->zero_grad, ParseZeroGrad);
   reader->Read("--set-to-none", &spec->set_to_none, ParseSetToNone);
   reader->Read("--ema", &spec->ema, ParseEma);
+  reader->Read("--strategy", &spec->strategy, ParseStrategy);
 }
 
 void ReadSpec(OptionReader* reader, TrainingSpec* spec, Notes* notes) {
@@ -430,6 +438,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   options.save = reader.Text("--save") != nullptr;
   if (const std::string* batch_dim = reader.Text("--batch-dim")) options.bind.batch_dim = *batch_dim;
   reader.Read("--lora", &options.lora, ParseLora);
+  if (verb != Verb::kRun) reader.Read("--gpus", &options.spec.ranks, ParseRanks);
   reader.Read("--quant", &options.quant, ParseQuant);
   if (reader.error()) return *reader.error();
   if (const auto dims = typed.find("--dim"); dims != typed.end()) {

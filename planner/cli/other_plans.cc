@@ -5,7 +5,6 @@
 
 #include "planner/cli/judge.h"
 #include "planner/cli/named_model.h"
-#include "planner/cli/prepare.h"
 
 namespace vramplan {
 namespace {
@@ -44,13 +43,16 @@ struct Change {
     if (checkpoints) spec.checkpoint = {"all"};
     if (eight_bits) spec.optimizer = spec.optimizer == Optimizer::kAdam ? Optimizer::kAdam8bit : Optimizer::kAdamW8bit;
     if (adapters) options->lora = Lora{kUsualRank, {}, 0};
+    if (adapters && options->named->templates.lora_targets.empty()) options->lora->targets = {"all-linear"};
     if (packed) options->quant = Quantization{"nf4", true};
     return true;
   }
 
   std::string Typed(const Options& changed, const Options& before) const {
     std::string text;
-    if (changed.lora && !before.lora) text += " --lora " + std::to_string(changed.lora->rank);
+    if (changed.lora && !before.lora)
+      text +=
+          " --lora " + std::to_string(changed.lora->rank) + (changed.lora->targets.empty() ? "" : ",target=all-linear");
     if (changed.quant && !before.quant) text += " --quant nf4,double";
     if (changed.spec.optimizer != before.spec.optimizer)
       text += " --optimizer " + std::string(Name(changed.spec.optimizer));
@@ -58,6 +60,24 @@ struct Change {
     return text.substr(1);
   }
 };
+
+// The fewest cards, of powers of two, that hold it together.
+std::optional<Remedy> OnMoreCards(const Options& options, const ChosenDevice& chosen, int64_t batch) {
+  constexpr int kMostRanks = 256;
+  if (options.spec.strategy == Strategy::kDdp) return std::nullopt;
+  for (int ranks = 2; ranks <= kMostRanks; ranks *= 2) {
+    if (options.spec.strategy == Strategy::kFsdp2 && ranks <= options.spec.ranks) continue;
+    Options changed = options;
+    changed.spec.strategy = Strategy::kFsdp2;
+    changed.spec.ranks = ranks;
+    const Result<CardFit> fit = FitOf(std::move(changed), chosen, batch);
+    if (!fit.ok()) return std::nullopt;
+    if (fit->verdict == Verdict::kDoesNotFit) continue;
+    return Remedy{"--strategy fsdp2 --gpus " + std::to_string(ranks),
+                  DeviceBytes(fit->peak, fit->device.context.likely), fit->safe_batch, fit->largest.largest_batch};
+  }
+  return std::nullopt;
+}
 
 constexpr Change kChanges[] = {{.checkpoints = true},
                                {.checkpoints = true, .eight_bits = true},
@@ -83,7 +103,28 @@ std::vector<Remedy> RemediesOf(const Options& options, const ChosenDevice& chose
     remedies.push_back(
         {typed, DeviceBytes(fit->peak, fit->device.context.likely), fit->safe_batch, fit->largest.largest_batch});
   }
+  if (std::optional<Remedy> sharded = OnMoreCards(options, chosen, batch)) remedies.push_back(*std::move(sharded));
   return remedies;
+}
+
+std::vector<AdaptedStep> AdaptedSteps(const Options& options) {
+  std::vector<AdaptedStep> steps;
+  if (options.named == nullptr || options.lora || options.quant || options.spec.mode != Mode::kTrain) return steps;
+  for (const bool packed : {false, true}) {
+    const Change change{.adapters = true, .packed = packed};
+    Options changed = options;
+    change.Apply(&changed);
+    const std::string typed = change.Typed(changed, options);
+    if (const Status named = TakeNamed(&changed); !named.ok()) continue;
+    Result<Prepared> prepared = Prepare(changed);
+    if (!prepared.ok()) continue;
+    TrainingSpec spec = options.spec;  // with what the card decides
+    spec.precision = changed.spec.precision;
+    spec.precision_of_file = changed.spec.precision_of_file;
+    spec.recorded_in_fp32 = changed.spec.recorded_in_fp32;
+    steps.push_back({packed ? "QLoRA, rank 16" : "LoRA, rank 16", typed, std::move(spec), *std::move(prepared)});
+  }
+  return steps;
 }
 
 Result<Serving> ServingOf(const Options& options, const ChosenDevice& chosen, int64_t sequences) {

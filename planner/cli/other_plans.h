@@ -3,17 +3,28 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "planner/cli/choose_device.h"
 #include "planner/cli/options.h"
+#include "planner/cli/prepare.h"
 #include "planner/report/fit.h"
 
 namespace vramplan {
 
 // Of a training that does not fit `batch`: checkpoints, an 8-bit optimizer, LoRA, QLoRA, from what changes least to what
-// saves most; those with which the batch fits. Empty: none, or it is no named model.
+// saves most, and more cards; those with which the batch fits. Empty: none, or it is no named model.
 std::vector<Remedy> RemediesOf(const Options& options, const ChosenDevice& chosen, int64_t batch);
+
+// The question of `plan` with adapters in place of all weights: LoRA, and QLoRA. Empty: it has them, or it is no named
+// model that trains.
+struct AdaptedStep {
+  std::string change, option;
+  TrainingSpec spec;
+  Prepared prepared;
+};
+std::vector<AdaptedStep> AdaptedSteps(const Options& options);
 
 // Of a model that serves, `sequences` at once.
 Result<Serving> ServingOf(const Options& options, const ChosenDevice& chosen, int64_t sequences);

@@ -5,6 +5,7 @@
 
 #include "planner/cli/doubts.h"
 #include "planner/cli/judge.h"
+#include "planner/cli/other_plans.h"
 #include "planner/cli/recorded.h"
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
@@ -160,6 +161,15 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
       others.push_back({shorter + " instead of " + std::to_string(half.from),
                         "--dim " + shorter,
                         {half.prepared.layers, half.prepared.lifetimes.likely, problem.spec, problem.config,
+                         problem.capacity, problem.rates}});
+    }
+    Options on_card = options;
+    on_card.spec = spec;
+    const std::vector<AdaptedStep> adapted = AdaptedSteps(on_card);
+    for (const AdaptedStep& step : adapted) {
+      others.push_back({step.change,
+                        step.option,
+                        {step.prepared.layers, step.prepared.lifetimes.likely, step.spec, problem.config,
                          problem.capacity, problem.rates}});
     }
     Result<PlanLadder> ladder = ClimbLadder(problem, start, precisions, others);

@@ -259,6 +259,10 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
     if (spec.clip_grad_norm > 0) add_number("clip-grad-norm", spec.clip_grad_norm);
     add_name("zero-grad", Name(spec.zero_grad));
     if (!spec.set_to_none) add_name("set-to-none", "off");
+    if (spec.strategy != Strategy::kNone) {
+      add_name("strategy", Name(spec.strategy));
+      add("gpus", Json(int64_t{spec.ranks}), std::to_string(spec.ranks));
+    }
     if (spec.ema != Ema::kNone) add_name("ema", Name(spec.ema));
     add_name("loss", Name(spec.loss));
     if (!spec.loss_on.empty()) add_name("loss-on", spec.loss_on);

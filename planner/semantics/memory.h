@@ -39,6 +39,7 @@ struct Origin {
   int32_t owner = -1;     // of optimizer state: the layer whose parameter it belongs to
   const char* op = "";    // the framework operator that asked
   const char* node = "";  // the autograd node, in the backward
+  uint8_t stream = 0;     // of CUDA, below CachingAllocator::kStreams; 0: the current one
 };
 
 class Memory {

@@ -50,7 +50,11 @@ class Climber {
       Add(expandable, start, "expandable segments", "--allocator-conf expandable_segments:True");
     if (start.batch > 1) AddAccumulation();
     AddModules();
-    for (const ChangedProblem& other : others) Add(other.problem, start, other.change, other.option);
+    for (const ChangedProblem& other : others) {
+      Plan changed = start;
+      changed.precision = other.problem.spec.precision;
+      Add(other.problem, changed, other.change, other.option);
+    }
     std::stable_sort(ladder_.rungs.begin(), ladder_.rungs.end(),
                      [](const PlanRung& a, const PlanRung& b) { return a.time < b.time; });
     return std::move(ladder_);

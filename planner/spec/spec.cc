@@ -77,6 +77,8 @@ constexpr Names<Inplace, 3> kInplaces{{{Inplace::kAuto, "auto"}, {Inplace::kOn, 
 
 constexpr Names<ZeroGrad, 3> kZeroGrads{
     {{ZeroGrad::kEnd, "end"}, {ZeroGrad::kStart, "start"}, {ZeroGrad::kAfterForward, "after-forward"}}};
+constexpr Names<Strategy, 3> kStrategies{
+    {{Strategy::kNone, "none"}, {Strategy::kDdp, "ddp"}, {Strategy::kFsdp2, "fsdp2"}}};
 constexpr Names<Ema, 4> kEmas{{{Ema::kNone, "none"},
                                {Ema::kAveragedModel, "averaged-model"},
                                {Ema::kModelEmaV2, "model-ema-v2"},
@@ -165,6 +167,7 @@ std::string_view Name(Loss loss) { return NameIn(kLosses, loss); }
 std::string_view Name(Attention attention) { return NameIn(kAttentions, attention); }
 std::string_view Name(Inplace inplace) { return NameIn(kInplaces, inplace); }
 std::string_view Name(ZeroGrad place) { return NameIn(kZeroGrads, place); }
+std::string_view Name(Strategy strategy) { return NameIn(kStrategies, strategy); }
 std::string_view Name(Ema ema) { return NameIn(kEmas, ema); }
 std::string_view Name(Runtime runtime) { return NameIn(kRuntimes, runtime); }
 std::string_view Title(Runtime runtime) { return NameIn(kRuntimeTitles, runtime); }
@@ -210,6 +213,7 @@ Result<Attention> ParseAttention(std::string_view text) { return ParseIn(kAttent
 Result<Inplace> ParseInplace(std::string_view text) { return ParseIn(kInplaces, "--inplace", text); }
 Result<ZeroGrad> ParseZeroGrad(std::string_view text) { return ParseIn(kZeroGrads, "--zero-grad", text); }
 Result<ArenaGrowth> ParseArenaGrowth(std::string_view text) { return ParseIn(kArenaGrowths, "--ort-arena", text); }
+Result<Strategy> ParseStrategy(std::string_view text) { return ParseIn(kStrategies, "--strategy", text); }
 Result<Ema> ParseEma(std::string_view text) { return ParseIn(kEmas, "--ema", text); }
 
 double DefaultWeightDecay(Optimizer optimizer) {

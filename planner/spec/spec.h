@@ -72,6 +72,8 @@ enum class Attention : uint8_t { kAuto, kMath, kEfficient, kFlash };
 enum class Inplace : uint8_t { kAuto, kOn, kOff };  // activation modules built with inplace=True
 // Where optimizer.zero_grad() stands: after the step; before the forward; between the loss and the backward.
 enum class ZeroGrad : uint8_t { kEnd, kStart, kAfterForward };
+// How the ranks of one training share it (planner/timeline/ranks.h).
+enum class Strategy : uint8_t { kNone, kDdp, kFsdp2 };
 // Who keeps an averaged copy of the weights: torch.optim.swa_utils.AveragedModel with get_ema_multi_avg_fn, timm's
 // ModelEmaV2 and ModelEmaV3.
 enum class Ema : uint8_t { kNone, kAveragedModel, kModelEmaV2, kModelEmaV3 };
@@ -96,6 +98,7 @@ inline constexpr std::string_view kEveryOutput = "all";
 std::string_view Name(Attention attention);
 std::string_view Name(Inplace inplace);
 std::string_view Name(ZeroGrad place);
+std::string_view Name(Strategy strategy);
 std::string_view Name(Ema ema);
 Result<Mode> ParseMode(std::string_view text);
 Result<Precision> ParsePrecision(std::string_view text);
@@ -105,6 +108,7 @@ Result<Loss> ParseLoss(std::string_view text);
 Result<Attention> ParseAttention(std::string_view text);
 Result<Inplace> ParseInplace(std::string_view text);
 Result<ZeroGrad> ParseZeroGrad(std::string_view text);
+Result<Strategy> ParseStrategy(std::string_view text);
 Result<Ema> ParseEma(std::string_view text);
 
 // The default of the optimizer's class: 0.01 for AdamW, 0 for Adam.
@@ -204,6 +208,9 @@ struct TrainingSpec {
   OnnxRuntimeOptions ort;
   PoolOptions pool;
   Surroundings around;
+  int ranks = 1;  // processes, a card each, that train together
+  Strategy strategy = Strategy::kNone;
+  std::vector<std::string> units;  // of fsdp2: paths of modules that are sharded apart
   int steps = 3;                // training steps that are laid out; the third is the steady state
   std::set<std::string> given;  // names of the options that the user typed, for "given" / "assumed" in reports
 

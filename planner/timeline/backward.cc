@@ -151,6 +151,7 @@ class Engine {
       const bool any =
           std::any_of(gradients.begin(), gradients.end(), [](const Tensor& g) { return static_cast<bool>(g); });
       if (any) {
+        if (node.before) node.before();
         node.Unpack();
         GradContext context(e_, node, gradients);
         node.apply(context);

@@ -87,18 +87,22 @@ ModelRun::ModelRun(Eager& e, Recorder& recorder, const Layers& layers, std::vect
   const std::vector<ValueId> order = ModuleOrder(layers);
   const std::map<ValueId, const Layer*> last_weights = LastWeightsOfRecurrent(order);
   const std::set<ValueId> parameters(layers.parameters.begin(), layers.parameters.end());
+  if (e.spec().strategy == Strategy::kFsdp2) sharding_.emplace(e, layers);
   for (ValueId id : order) {
     const Value& value = layers[id];
     const bool parameter = parameters.count(id) != 0;
     e_.category = parameter ? Category::kParameters : Category::kBuffers;
-    eager::Tensor t = There(value);
-    t->requires_grad = parameter && IsTrained(layers, id) && IsFloating(t->dtype);
+    const bool trained = parameter && IsTrained(layers, id) && IsFloating(e.ModelType(value.type));
+    eager::Tensor t = parameter && sharding_ ? sharding_->Add(value, id, trained) : There(value);
+    t->requires_grad = trained;
     resident_[static_cast<size_t>(id.value)] = std::move(t);
     if (const auto last = last_weights.find(id); last != last_weights.end()) FlattenWeights(*last->second);
   }
   for (ValueId id : layers.parameters) {
-    if (IsTrained(layers, id)) trained_.push_back(resident_[static_cast<size_t>(id.value)]);
+    if (IsTrained(layers, id))
+      trained_.push_back(sharding_ ? sharding_->PartOf(id) : resident_[static_cast<size_t>(id.value)]);
   }
+  if (e.spec().strategy == Strategy::kDdp && e.spec().mode == Mode::kTrain) buckets_ = BucketsOf(e, trained_);
 }
 
 void ModelRun::MakeInputs() {
@@ -290,18 +294,22 @@ void ModelRun::Forward() {
   checkpoints_.BeginForward();
   e_.category = Category::kActivations;
   std::vector<eager::Tensor> values = resident_;
+  if (sharding_) sharding_->BeginForward();
   for (size_t l = 0; l < layers_.layers.size(); ++l) {
     if (const std::optional<size_t> last = reentrant_.Run(l, values)) {
       l = *last;
       continue;
     }
+    if (sharding_) sharding_->Before(l, values);
     checkpoints_.Before(l, values);
     Run(l, values);
     checkpoints_.After(l);
+    if (sharding_) sharding_->After(l, values);
     const std::vector<ValueId>& made = layers_.layers[l].outputs;
     if (layers_.loss_after.valid() && std::find(made.begin(), made.end(), layers_.loss_after) != made.end())
       LetGo(values);
   }
+  if (sharding_) sharding_->EndForward();
   std::vector<eager::Tensor> fresh;
   for (ValueId id : layers_.outputs) {
     fresh.push_back(id.valid() ? values[static_cast<size_t>(id.value)] : eager::Tensor());
@@ -312,6 +320,14 @@ void ModelRun::Forward() {
   outputs_ = std::move(fresh);
   e_.origin = Origin();
   checkpoints_.EndForward();
+}
+
+void ModelRun::BeginBackward() {
+  if (sharding_) sharding_->BeginBackward();
+}
+
+void ModelRun::EndBackward() {
+  if (sharding_) sharding_->EndBackward();
 }
 
 eager::Tensor ModelRun::ComputeLoss() {

@@ -14,6 +14,7 @@
 #include "planner/timeline/checkpoint.h"
 #include "planner/timeline/criterion.h"
 #include "planner/timeline/fused_calls.h"
+#include "planner/timeline/ranks.h"
 #include "planner/timeline/reentrant.h"
 
 namespace vramplan {
@@ -38,6 +39,10 @@ class ModelRun : private LayerRunner {
   void Forward();
   // loss = criterion(out, target), or a sum of several.
   eager::Tensor ComputeLoss();
+
+  // Around the backward of the loss.
+  void BeginBackward();
+  void EndBackward();
 
   // The end of the mixed precision region, if the forward ran in one.
   void LeaveAutocast() override { autocast_.Leave(); }
@@ -85,6 +90,8 @@ class ModelRun : private LayerRunner {
   std::vector<int> fused_at_;            // by layer: the fused call that it is part of; -1: none
   std::vector<eager::Tensor> resident_;  // by value: parameters, buffers, inputs, constants
   std::vector<eager::Tensor> trained_;
+  std::optional<Sharding> sharding_;     // of fsdp2
+  std::vector<eager::Storage> buckets_;  // of ddp
   std::vector<eager::Tensor> outputs_;
   std::map<const Layer*, eager::Tensor> cached_;
   std::map<ValueId, eager::Tensor> kept_;   // by attributes of modules

@@ -96,7 +96,10 @@ Status Train(Eager& e, ModelRun& model, Recorder& recorder, int steps) {
       recorder.Enter(step, Phase::kBackward);
       if (micro_batch == 1) zero_grad_at(ZeroGrad::kAfterForward);
       if (loss->grad_fn) {
-        Backward(e, scaler.Scale(loss));
+        const eager::Tensor scaled = scaler.Scale(loss);
+        model.BeginBackward();
+        Backward(e, scaled);
+        model.EndBackward();
       } else if (model.FreezesSome()) {
         return Unusable("--frozen", "no trained parameter takes part in the loss, so that it has no gradient",
                         "train a layer that the output depends on: --trainable PATTERN");

@@ -474,6 +474,8 @@ if _FOLDER and _ALONE and _part("alone").is_another_rank(_ALONE):
     os._exit(0)
 if _FOLDER and os.path.isdir(_FOLDER):
     _removed = None if _REAL else _part("removed").Removed()
+    if not _REAL:
+        _part("weights").Weights(_FOLDER, _when_imported)
     _when_imported("torch", _record)
     for _module, _framework in (("tensorflow", "TensorFlow"), ("jax", "JAX")):
         _when_imported(_module, _note_framework(_framework))

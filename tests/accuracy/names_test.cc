@@ -27,7 +27,11 @@ std::string Question(const Row& row) {
   if (method.ends_with("amp")) line += " --precision amp-bf16";
   if (method.ends_with("bf16")) line += " --precision bf16";
   if (method == "infer" || method == "nf4") line += " --mode infer";
-  while (words >> word) line += word == "checkpoint" ? " --checkpoint all" : " --dim " + word;
+  while (words >> word) {
+    line += word == "checkpoint"         ? " --checkpoint all"
+            : word.starts_with("ranks=") ? " --strategy " + method + " --gpus " + word.substr(word.find('=') + 1)
+                                         : " --dim " + word;
+  }
   return line;
 }
 

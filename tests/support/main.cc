@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   std::string folder = (std::filesystem::temp_directory_path() / "vramplan_tests_XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return 1;
   setenv("TMPDIR", folder.c_str(), 1);
+  setenv("HF_HUB_OFFLINE", "1", 1);  // no test asks a network
   const int result = doctest::Context(argc, argv).run();
   std::filesystem::remove_all(folder);
   return result;

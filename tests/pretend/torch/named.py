@@ -3,7 +3,7 @@ random weights, as a plain script trains it.
 
 METHOD is full (the weights in the type of its configuration, and AdamW), lora (peft's defaults for r=16 beside them), qlora (beside
 weights that bitsandbytes packed, the others in fp32), qlora-amp (that under bf16 autocast), qlora-bf16 (the others in bf16), amp (fp32
-weights under bf16 autocast), infer (forwards under no_grad), nf4 (that with packed weights) or generate (32 more tokens). Needs
+weights under bf16 autocast), ddp or fsdp2 (full, over the ranks that there are), infer (forwards under no_grad), nf4 (that with packed weights) or generate (32 more tokens). Needs
 transformers, peft for adapters, and bitsandbytes for packed weights.
 """
 import json
@@ -104,6 +104,17 @@ if "lora" in method:
 
     model = get_peft_model(model, LoraConfig(r=16, lora_alpha=32))
 model.train()
+if method in ("ddp", "fsdp2"):
+    torch.distributed.init_process_group("nccl")
+if method == "ddp":
+    model = torch.nn.parallel.DistributedDataParallel(model)
+if method == "fsdp2":
+    from torch.distributed.fsdp import fully_shard
+
+    for module in model.modules():
+        if type(module).__name__ in model._no_split_modules:
+            fully_shard(module)
+    fully_shard(model)
 optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-5)
 for step in range(3):
     with torch.autocast("cuda", dtype=torch.bfloat16, enabled=method.endswith("amp")):

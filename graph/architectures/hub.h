@@ -1,0 +1,19 @@
+// The Hub: one request for a model's config.json, as huggingface_hub makes it ($HF_ENDPOINT, $HF_TOKEN or the token that
+// `hf auth login` left, $HF_HUB_OFFLINE). The program `curl` makes it; nothing is written.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "graph/base/result.h"
+
+namespace vramplan {
+
+// "Qwen/Qwen3-8B": two names, which are no path of this machine.
+bool IsHubName(const std::string& name);
+
+// The text of its config.json, asked for once in a process. Nothing: the Hub may not be asked, or there is no curl.
+// Errors: there is no such model, it is gated, the Hub does not answer.
+Result<std::optional<std::string>> ConfigFromHub(const std::string& repository);
+
+}  // namespace vramplan

@@ -1,0 +1,69 @@
+#include "graph/architectures/quantization.h"
+
+#include <doctest/doctest.h>
+
+#include "graph/architectures/last_token.h"
+#include "graph/architectures/named.h"
+#include "tests/support/command_line.h"
+
+namespace vramplan {
+namespace {
+
+Facts FactsOf(const char* name, bool trains) {
+  const Result<std::optional<NamedModel>> found = FindNamed(name, "");
+  REQUIRE(found);
+  REQUIRE(*found);
+  std::map<std::string, int64_t> lengths = {{"sequence", 32}};
+  Result<Facts> facts = FactsOf(**found, &lengths, trains, "float32");
+  REQUIRE(facts);
+  return *std::move(facts);
+}
+
+// As transformers' get_keys_to_not_convert has it; a classifier whose last parameter is a bias is packed, too.
+TEST_CASE("quantization: all linear layers but the output layer, tied ones and what is kept") {
+  const Facts untied = FactsOf("llama-3.1-8b", true);
+  CHECK(PackedModules(untied, true, {}).size() == size_t{32} * 7);
+  CHECK(PackedModules(untied, true, {"down_proj"}).size() == size_t{32} * 6);
+  const Facts tied = FactsOf("llama-3.2-1b", true);
+  CHECK(PackedModules(tied, true, {}).size() == size_t{16} * 7);
+  const Facts none = [] {
+    Facts facts;
+    facts.parameters.emplace();
+    return facts;
+  }();
+  CHECK(PackedModules(none, true, {}).empty());
+}
+
+TEST_CASE("quantization: a packed weight has half a byte an element, and its state stands beside it") {
+  Facts facts = FactsOf("llama-3.1-8b", true);
+  const std::vector<std::string> modules = {"model.layers.0.self_attn.q_proj"};
+  REQUIRE(Quantize({"nf4", true}, {}, modules, &facts).ok());
+  const int64_t elements = int64_t{4096} * 4096;
+  const auto find = [](const std::vector<RecordedTensor>& tensors, const std::string& name) {
+    for (const RecordedTensor& tensor : tensors)
+      if (tensor.name == name) return tensor;
+    return RecordedTensor{};
+  };
+  const std::string weight = modules[0] + ".weight";
+  CHECK(find(*facts.parameters, weight).type == DType::kUint8);
+  CHECK(find(*facts.parameters, weight).shape == std::vector<int64_t>{elements / 2, 1});
+  CHECK_FALSE(find(*facts.parameters, weight).trained);
+  CHECK(find(*facts.buffers, weight + ".absmax").shape == std::vector<int64_t>{elements / 64});
+  CHECK(find(*facts.buffers, weight + ".nested_absmax").shape == std::vector<int64_t>{elements / 64 / 256});
+  int packed = 0;
+  for (const RecordedProgram::Call& call : facts.training_program->calls) packed += call.target == kPackedLinear;
+  CHECK(packed == 1);
+  CHECK_FALSE(Quantize({}, {}, {}, &facts).ok());
+}
+
+TEST_CASE("last token: the head of a language model runs on one token, and a classifier has none") {
+  Facts words = FactsOf("llama-3.2-1b", false);
+  REQUIRE(KeepLastToken(&*words.inference_program));
+  const int32_t logits = words.inference_program->returned.front();
+  CHECK(words.inference_program->values[static_cast<size_t>(logits)].shape[1] == Dim(1));
+  Facts classes = FactsOf("bert-base-uncased", false);
+  CHECK_FALSE(KeepLastToken(&*classes.inference_program));
+}
+
+}  // namespace
+}  // namespace vramplan
