@@ -92,7 +92,11 @@ Settings Template::Complete(Settings settings) const {
   for (const auto& [key, text] : nulls)
     if (const Setting* given = settings.Find(key); given != nullptr && *given == Setting(nullptr)) take(key, text);
   for (const Condition& condition : conditions) {
-    if (settings.Find(condition.key) == nullptr) settings.Set(condition.key, condition.value);
+    const Setting* given = settings.Find(condition.key);
+    if (given == nullptr) settings.Set(condition.key, condition.value);
+    if (given == nullptr || *given != Setting(nullptr) || condition.value == Setting(nullptr)) continue;
+    const auto usual = std::ranges::find(defaults, condition.key, [](const auto& one) { return one.first; });
+    if (usual != defaults.end()) take(condition.key, usual->second);  // None is as good as False to Python
   }
   for (const auto& [key, expression] : lets) {
     if (const std::optional<int64_t> number = Evaluate(expression, settings)) settings.Set(key, *number);

@@ -74,6 +74,9 @@ TEST_CASE("fill: what a template cannot be filled with") {
   other.replace(other.find("default width 4"), 15, "default width layers/7");
   CHECK(Filled(other, "half", 2).find("a whole number for width") != std::string::npos);
   other = kChain;
+  other.replace(other.find("period 1"), 8, "period 2");
+  CHECK(Filled(other, "half", 3).find("3 layers are no multiple of 2") != std::string::npos);
+  other = kChain;
   other.replace(other.find("recording B half train\n"), 23, "");
   CHECK(Filled(other, "half", 2).find("was not recorded") != std::string::npos);
 }
