@@ -117,9 +117,9 @@ Result<VerbLine> ReadLine(Verb verb, std::span<const std::string> words) {
     } else if (row->is_flag()) {
       if (equals != std::string::npos) return Usage(flag, "it takes no value", "type " + flag);
       line.typed.push_back({flag, ""});
-    } else if (equals != std::string::npos) {
+    } else if (equals != std::string::npos && equals + 1 < word.size()) {
       line.typed.push_back({flag, word.substr(equals + 1)});
-    } else if (i + 1 == words.size()) {
+    } else if (equals != std::string::npos || i + 1 == words.size()) {
       return Usage(flag, "no value is given", "type " + flag + " " + row->argument);
     } else if (words[i + 1].starts_with("--")) {  // no value begins so
       return Usage(flag, "no value is given: " + words[i + 1] + " follows", "type the value after it");
