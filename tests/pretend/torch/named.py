@@ -112,7 +112,7 @@ if method == "fsdp2":
     from torch.distributed.fsdp import fully_shard
 
     for module in model.modules():
-        if type(module).__name__ in model._no_split_modules:
+        if type(module).__name__ in model._no_split_modules and "Embeddings" not in type(module).__name__:
             fully_shard(module)
     fully_shard(model)
 optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-5)
