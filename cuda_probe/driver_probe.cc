@@ -16,6 +16,7 @@
 #include "cuda_probe/driver_api.h"
 #include "cuda_probe/nvml.h"
 #include "cuda_probe/probe.h"
+#include "graph/base/text.h"
 
 namespace vramplan {
 namespace {
@@ -29,9 +30,8 @@ std::string CudaVersion(int version) {
 bool BelowWindows() {
   if (access("/dev/dxg", F_OK) == 0) return true;
   std::ifstream version("/proc/version");
-  std::string text{std::istreambuf_iterator<char>(version), {}};
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text.find("microsoft") != std::string::npos;
+  const std::string text{std::istreambuf_iterator<char>(version), {}};
+  return LowerCase(text).find("microsoft") != std::string::npos;
 }
 
 // "11111111-2222-3333-4444-555555555555"

@@ -4,18 +4,10 @@
 
 #include <algorithm>
 
+#include "graph/architectures/embedded.h"
 #include "graph/base/check.h"
 
 namespace vramplan {
-
-struct EmbeddedFile {
-  const char* name;
-  const unsigned char* bytes;  // deflated
-  unsigned long deflated, inflated;
-};
-// Of the file that the build makes (models/architectures/embed.cc).
-extern const EmbeddedFile kEmbeddedFiles[];
-extern const unsigned long kEmbeddedFileCount;
 
 std::vector<std::string> ArchitectureFiles() {
   std::vector<std::string> names;

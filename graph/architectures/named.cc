@@ -11,6 +11,7 @@
 
 #include "graph/architectures/data.h"
 #include "graph/architectures/hub.h"
+#include "graph/base/text.h"
 #include "graph/facts/read_facts.h"
 
 namespace vramplan {
@@ -52,11 +53,6 @@ std::optional<fs::path> InCache(const std::string& repository) {
     of_newest = time;
   }
   return newest;
-}
-
-std::string Lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
 }
 
 struct Row {
@@ -137,8 +133,8 @@ Result<std::optional<Configuration>> ConfigurationOf(const std::string& name) {
     if (std::optional<std::string> text = TextOf(file)) return Found(Configuration{*std::move(text), file.string()});
   }
   if (fs::exists(name, ignored)) return Found();
-  const auto row = RowWhere([&, wanted = Lower(plain)](const KnownModel& model) {
-    return model.name == wanted || Lower(model.source) == wanted;
+  const auto row = RowWhere([&, wanted = LowerCase(plain)](const KnownModel& model) {
+    return model.name == wanted || LowerCase(model.source) == wanted;
   });
   if (row) return Found(Configuration{row->config, row->model.source});
   const std::optional<fs::path> cached = InCache(plain);

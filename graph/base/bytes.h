@@ -51,14 +51,6 @@ class Bytes {
   friend constexpr Bytes operator*(Bytes a, int64_t n) { return Bytes(SaturatingMultiply(a.count_, n)); }
   friend constexpr auto operator<=>(Bytes, Bytes) = default;
 
-  // The next multiple of `unit`, which is positive; *this when it is one. Of(513).RoundedUpTo(Of(512)) == Of(1024).
-  constexpr Bytes RoundedUpTo(Bytes unit) const {
-    VRAMPLAN_CHECK(unit.count_ > 0);
-    const int64_t rest = count_ % unit.count_;
-    if (rest == 0) return *this;
-    return rest > 0 ? *this + (unit - Bytes(rest)) : *this - Bytes(rest);
-  }
-
  private:
   explicit constexpr Bytes(int64_t count) : count_(count) {}
   int64_t count_ = 0;

@@ -38,6 +38,7 @@ inline std::string ParentOf(std::string_view path) {
 inline std::string_view LeafOf(std::string_view path) { return path.substr(path.rfind('.') + 1); }
 
 std::string WithoutDigits(std::string text);
+std::string LowerCase(std::string_view text);  // of ASCII
 // Digits, at least one: what modules of a list are called.
 inline bool IsNumber(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;

@@ -3,17 +3,12 @@
 #include <cctype>
 #include <set>
 
+#include "graph/base/text.h"
 #include "graph/shapes/infer.h"
 #include "graph/shapes/symbols.h"
 
 namespace vramplan {
 namespace {
-
-std::string Lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 // The names that exporters and people give to the batch, best first.
 constexpr const char* kBatchNames[] = {"batch",  "batch_size", "batchsize", "batch_dim", "batch_axis",
@@ -176,11 +171,11 @@ class Binder {
     if (!options_.batch_dim.empty()) return BatchByOption();
     for (const char* name : kBatchNames) {
       for (const std::string& symbol : symbols_) {
-        if (Lower(symbol) == name) return BatchIs(symbol);
+        if (LowerCase(symbol) == name) return BatchIs(symbol);
       }
     }
     for (const std::string& symbol : symbols_) {
-      if (Lower(symbol).find("batch") != std::string::npos && SymbolsIn(symbol).size() <= 1) return BatchIs(symbol);
+      if (LowerCase(symbol).find("batch") != std::string::npos && SymbolsIn(symbol).size() <= 1) return BatchIs(symbol);
     }
     for (TensorId id : graph_.inputs) {  // by position: axis 0
       const auto* dims = DimsOf(id);
@@ -200,7 +195,7 @@ class Binder {
   }
 
   static bool IsOtherName(const std::string& symbol) {
-    const std::string lower = Lower(symbol);
+    const std::string lower = LowerCase(symbol);
     return std::any_of(std::begin(kOtherNames), std::end(kOtherNames),
                        [&](const char* part) { return lower.find(part) != std::string::npos; });
   }
@@ -215,7 +210,7 @@ class Binder {
     // Two encoders, two names ("image_batch", "text_batch"): one batch.
     const bool traced = IsTraced(symbol);
     for (const std::string& other : symbols_) {
-      const bool like_it = Lower(other).find("batch") != std::string::npos || (traced && BeginsInput(other));
+      const bool like_it = LowerCase(other).find("batch") != std::string::npos || (traced && BeginsInput(other));
       if (other == symbol || options_.dims.count(other) != 0 || !like_it) continue;
       binding_.symbols[other] = Dim::Batch();
       notes_->Add({"assumed-batch", Severity::kNote, other, "this dim is taken as the batch, like " + symbol,
@@ -426,7 +421,7 @@ class Binder {
 
   // " --dim sequence=128", with a length that such dims often have.
   static std::string Typed(const std::string& symbol) {
-    const std::string lower = Lower(symbol);
+    const std::string lower = LowerCase(symbol);
     const bool past = lower.find("past") != std::string::npos;
     const bool pixels = lower.find("height") != std::string::npos || lower.find("width") != std::string::npos;
     return " --dim " + symbol + "=" + (past ? "0" : pixels ? "224" : "128");

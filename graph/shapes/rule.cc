@@ -201,7 +201,8 @@ std::string NodeInference::Show(const Shape& shape) const {
 
 std::string NodeInference::Describe(int input) const {
   if (!Has(input)) return "(absent)";
-  return InputName(input) + " " + (ShapeOf(input) ? Show(*ShapeOf(input)) : std::string("of unknown shape"));
+  const std::string& name = graph_[node_->inputs[static_cast<size_t>(input)]].name;
+  return name + " " + (ShapeOf(input) ? Show(*ShapeOf(input)) : std::string("of unknown shape"));
 }
 
 std::optional<std::vector<TensorFacts>> NodeInference::InferSubgraph(const Graph& subgraph,

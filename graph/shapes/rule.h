@@ -108,7 +108,6 @@ class NodeInference {
 
   const Graph& graph() const { return graph_; }
   const Binding& binding() const { return binding_; }
-  const std::string& InputName(int input) const { return graph_[node_->inputs[static_cast<size_t>(input)]].name; }
   std::string Describe(int input) const;  // "x [B, 3, 224, 224]"
   std::string Show(const Shape& shape) const;
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "graph/base/text.h"
 #include "graph/shapes/arithmetic.h"
 
 namespace vramplan {
@@ -125,8 +126,7 @@ class SymbolParser {
     return Take("(") ? Call(name) : Fraction{lookup_(name), 1};
   }
   Fraction Call(std::string name) {
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    name = LowerCase(name);
     std::vector<Fraction> arguments{Sum()};
     while (!failed_ && Take(",")) arguments.push_back(Sum());
     if (failed_ || !Take(")")) {

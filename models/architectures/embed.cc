@@ -10,9 +10,7 @@
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
   std::ofstream out(argv[1]);
-  out << "namespace vramplan {\nstruct EmbeddedFile {\n  const char* name;\n  const unsigned char* bytes;\n"
-         "  unsigned long deflated, inflated;\n};\n"
-         "extern const EmbeddedFile kEmbeddedFiles[];\nextern const unsigned long kEmbeddedFileCount;\n";
+  out << "#include \"graph/architectures/embedded.h\"\nnamespace vramplan {\n";
   std::string table;
   for (int i = 2; i < argc; ++i) {
     const std::string path = argv[i];

@@ -3,6 +3,7 @@
 
 #include "planner/allocator/stream.h"
 #include "planner/cli/prepare.h"
+#include "planner/cli/settings.h"
 #include "planner/cli/verbs.h"
 #include "planner/report/trace.h"
 #include "planner/snapshot/recorded_step.h"

@@ -1,22 +1,15 @@
 #include "planner/cli/completion.h"
 
 #include <algorithm>
-#include <array>
-#include <span>
+#include <string_view>
 #include <vector>
 
 #include "planner/cli/help.h"
-#include "planner/cli/options.h"
-#include "planner/spec/catalogue.h"
+#include "planner/cli/option_row.h"
+#include "planner/cli/verbs.h"
 
 namespace vramplan {
 namespace {
-
-std::vector<Verb> EveryVerb() {
-  std::vector<Verb> verbs;
-  for (int v = 0; v < kVerbs; ++v) verbs.push_back(static_cast<Verb>(v));
-  return verbs;
-}
 
 std::string Joined(const std::vector<std::string>& words) {
   std::string text;
@@ -33,36 +26,19 @@ std::vector<std::string> FlagsOf(Verb verb) {
   return flags;
 }
 
-// Options whose values are words. All other values are numbers, names or files.
-struct Words {
-  std::string flag;
-  std::vector<std::string> values;
-};
-
-std::vector<Words> WordsOfOptions() {
-  Words cards{"--gpu", {"auto", "all"}};
-  for (const auto rows : {DataCentreCards(), GeForceCards(), WorkstationCards(), AmdCards()}) {
-    for (const CardRow& card : rows) cards.values.emplace_back(card.id);
+// Options whose values are words, once each. All other values are numbers, names or files.
+std::vector<const OptionRow*> WordOptions() {
+  std::vector<const OptionRow*> options;
+  for (const OptionRow& row : OptionRows()) {
+    const auto same = [&](const OptionRow* one) { return std::string_view(one->flag) == row.flag; };
+    if (row.words != nullptr && std::ranges::none_of(options, same)) options.push_back(&row);
   }
-  Words precisions{"--precision", {}}, optimizers{"--optimizer", {}}, losses{"--loss", {}};
-  for (auto p = Precision::kFp64; p <= Precision::kBf16; p = static_cast<Precision>(static_cast<int>(p) + 1))
-    precisions.values.emplace_back(Name(p));
-  for (auto o = Optimizer::kNone; o <= Optimizer::kLion8bit; o = static_cast<Optimizer>(static_cast<int>(o) + 1))
-    optimizers.values.emplace_back(Name(o));
-  for (auto l = Loss::kAuto; l <= Loss::kTripletMargin; l = static_cast<Loss>(static_cast<int>(l) + 1))
-    losses.values.emplace_back(Name(l));
-  return {cards,
-          precisions,
-          optimizers,
-          losses,
-          {"--mode", {"train", "infer", "eval", "serve"}},
-          {"--optimizer-impl", {"foreach", "fused", "for-loop"}},
-          {"--format", {"text", "json"}}};
+  return options;
 }
 
 std::string AllVerbWords() {
   std::vector<std::string> verbs;
-  for (const Verb verb : EveryVerb()) verbs.emplace_back(Name(verb));
+  for (const VerbRow& row : VerbRows()) verbs.emplace_back(row.name);
   return Joined(verbs);
 }
 
@@ -78,14 +54,14 @@ std::string BashScript() {
       "    return\n"
       "  fi\n"
       "  case $before in\n";
-  for (const Words& option : WordsOfOptions())
-    text += "    " + option.flag + ") words=\"" + Joined(option.values) + "\" ;;\n";
+  for (const OptionRow* option : WordOptions())
+    text += "    " + std::string(option->flag) + ") words=\"" + Joined(option->words()) + "\" ;;\n";
   text +=
       "  esac\n"
       "  if [[ -z $words && $word == -* ]]; then\n"
       "    case ${COMP_WORDS[1]} in\n";
-  for (const Verb verb : EveryVerb())
-    text += "      " + std::string(Name(verb)) + ") words=\"" + Joined(FlagsOf(verb)) + "\" ;;\n";
+  for (const VerbRow& row : VerbRows())
+    text += "      " + std::string(row.name) + ") words=\"" + Joined(FlagsOf(row.verb)) + "\" ;;\n";
   return text +
          "    esac\n"
          "  fi\n"
@@ -105,15 +81,12 @@ std::string Brief(std::string_view text) {
 
 std::string FishScript() {
   std::string text = "complete -c vramplan -n __fish_use_subcommand -f -a '" + AllVerbWords() + "'\n";
-  const std::vector<Words> words = WordsOfOptions();
-  for (const Verb verb : EveryVerb()) {
+  for (const VerbRow& verb : VerbRows()) {
     for (const OptionRow& row : OptionRows()) {
-      if (!TakenBy(row, verb)) continue;
-      text += "complete -c vramplan -n '__fish_seen_subcommand_from " + std::string(Name(verb)) + "' -l " +
+      if (!TakenBy(row, verb.verb)) continue;
+      text += "complete -c vramplan -n '__fish_seen_subcommand_from " + std::string(verb.name) + "' -l " +
               std::string(row.flag).substr(2);
-      const auto found =
-          std::find_if(words.begin(), words.end(), [&](const Words& one) { return one.flag == row.flag; });
-      if (!row.is_flag()) text += found == words.end() ? " -r" : " -x -a '" + Joined(found->values) + "'";
+      if (!row.is_flag()) text += row.words == nullptr ? " -r" : " -x -a '" + Joined(row.words()) + "'";
       text += " -d '" + Brief(row.text) + "'\n";
     }
   }
@@ -161,7 +134,7 @@ std::string ManualText() {
   std::string text = ".TH VRAMPLAN 1 \"\" \"" + version + "\" \"User Commands\"\n" +
                      ".SH NAME\nvramplan \\- how much GPU memory a PyTorch step takes, without a GPU\n" +
                      ".SH DESCRIPTION\n" + Plain(HelpText()) + ".SH VERBS\n";
-  for (const Verb verb : EveryVerb()) text += ".SS " + std::string(Name(verb)) + "\n" + Plain(HelpText(verb, true));
+  for (const VerbRow& row : VerbRows()) text += ".SS " + std::string(row.name) + "\n" + Plain(HelpText(row.verb, true));
   return text;
 }
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "planner/cli/all_forms.h"
 #include "planner/cli/doubts.h"
 #include "planner/cli/estimate_step.h"
 #include "planner/cli/judge.h"
+#include "planner/cli/settings.h"
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/estimate_page.h"
@@ -70,7 +72,7 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
 }
 
 Result<Outcome> RunEstimate(const Options& options, const Style& style, Probe* machine) {
-  if (options.dump == Dump::kHolds) return RunInspect(options, style);
+  if (options.dump == Dump::kHolds) return RunInspect(options, style, machine);
   if (options.dump != Dump::kNone) {
     return Error{ErrorCode::kUsage, "--dump", "estimate prints holds alone",
                  "vramplan inspect FILE --dump layers, shapes or parameters"};
@@ -81,8 +83,12 @@ Result<Outcome> RunEstimate(const Options& options, const Style& style, Probe* m
   const Result<Estimate> estimate = EstimateStep(options, *chosen, IsPicture(options.format) ? &pictures : nullptr);
   if (!estimate.ok()) return estimate.error();
   if (IsStepAlone(options.format)) return Outcome{.text = pictures.alone};
-  if (options.format == Format::kHtml)
-    return Outcome{.text = PrintEstimatePage(*estimate, pictures.step, pictures.batches)};
+  if (IsPicture(options.format)) {
+    std::string page = PrintEstimatePage(*estimate, pictures.step, pictures.batches);
+    if (options.format == Format::kAll)
+      page = AllForms(ToJson(*estimate), PrintEstimate(*estimate, style), std::move(page));
+    return Outcome{.text = std::move(page)};
+  }
   if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(*estimate))};
   return Outcome{.text = PrintEstimate(*estimate, style), .notes = estimate->notes};
 }

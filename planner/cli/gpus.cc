@@ -2,6 +2,7 @@
 #include <charconv>
 #include <optional>
 
+#include "graph/base/text.h"
 #include "planner/cli/verbs.h"
 #include "planner/report/gpus_report.h"
 #include "planner/spec/device.h"
@@ -11,16 +12,13 @@ namespace vramplan {
 namespace {
 
 std::string LettersAndDigits(std::string_view text) {
-  std::string kept;
-  for (const char c : text) {
-    if (std::isalnum(static_cast<unsigned char>(c)))
-      kept.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
-  }
+  std::string kept = LowerCase(text);
+  std::erase_if(kept, [](unsigned char c) { return std::isalnum(c) == 0; });
   return kept;
 }
 
 // "24", "24gb", "24GiB": the size that cards are sold with. Nothing for other texts.
-std::optional<int> SizeOf(std::string_view wanted) {
+std::optional<int> SoldSize(std::string_view wanted) {
   int size = 0;
   const auto [end, status] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), size);
   const std::string_view unit = wanted.substr(static_cast<size_t>(end - wanted.data()));
@@ -36,11 +34,11 @@ bool Contains(const Card& card, const std::string& wanted) {
 
 }  // namespace
 
-Result<Outcome> RunGpus(const Options& options, const Style& style) {
+Result<Outcome> RunGpus(const Options& options, const Style& style, Probe* /*machine*/) {
   const std::string wanted = LettersAndDigits(options.filter);
   std::vector<Card> chosen;
   // A number that is a size is one, though names may hold it, too: 16 is not a GTX 1660.
-  if (const std::optional<int> size = SizeOf(wanted)) {
+  if (const std::optional<int> size = SoldSize(wanted)) {
     for (const Card& card : Cards()) {
       if (card.marketed_gb == *size) chosen.push_back(card);
     }

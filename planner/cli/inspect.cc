@@ -6,6 +6,7 @@
 #include "graph/shapes/bounds.h"
 #include "graph/shapes/branches.h"
 #include "graph/shapes/kept_batch.h"
+#include "planner/cli/all_forms.h"
 #include "planner/cli/named_model.h"
 #include "planner/cli/verbs.h"
 #include "planner/spec/adapters.h"
@@ -33,7 +34,7 @@ std::optional<Shapes> BoundsOf(const Inspection& inspection) {
 
 }  // namespace
 
-Result<Outcome> RunInspect(const Options& options, const Style& style) {
+Result<Outcome> RunInspect(const Options& options, const Style& style, Probe* /*machine*/) {
   Inspection inspection;
   BindOptions bind = options.bind;
   std::map<std::string, int64_t> usual;
@@ -70,6 +71,9 @@ Result<Outcome> RunInspect(const Options& options, const Style& style) {
     }
   }
   if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(inspection, options.dump))};
+  if (options.format == Format::kAll)
+    return Outcome{
+        .text = AllForms(ToJson(inspection, options.dump), PrintInspection(inspection, options.dump, style), "")};
   return Outcome{.text = PrintInspection(inspection, options.dump, style), .notes = inspection.notes};
 }
 

@@ -140,6 +140,9 @@ Status TakeNamed(Options* options) {
                  spec.ranks == 1 ? "one card shares with none" : "how they share the model is not said",
                  "type --strategy fsdp2 --gpus " + std::to_string(spec.ranks == 1 ? 8 : spec.ranks)};
   }
+  if (spec.mode == Mode::kServe && options->context && *options->context < Bytes::MiB(1))
+    return Error{ErrorCode::kUsage, "--context", "it is the CUDA context in bytes, not the tokens of a sequence",
+                 "type --dim sequence=" + std::to_string(options->context->count())};
   if (options->quant && !options->lora && spec.mode == Mode::kTrain)
     return Error{ErrorCode::kUsage, "--quant", "packed weights are not trained themselves",
                  "type --lora 16 beside it, or --mode infer"};

@@ -32,8 +32,12 @@
 
 namespace vramplan {
 
-// What was typed, still as text: by flag, in order.
-using TypedOptions = std::map<std::string, std::vector<std::string>>;
+// What was typed, still as text, in order.
+struct TypedOption {
+  std::string flag, value;  // "--batch", "8"; of a flag without an argument: nothing
+  bool operator==(const TypedOption&) const = default;
+};
+using TypedOptions = std::vector<TypedOption>;
 
 enum class Verb : uint8_t {
   kEstimate,
@@ -56,22 +60,27 @@ enum class Verb : uint8_t {
   kDiff,
   kModels,
 };
-inline constexpr int kVerbs = 19;
 // Whether the verb is about a file, which then stands behind it.
 bool TakesFile(Verb verb);
 std::string_view Name(Verb verb);
 
 // kHtml: a page with pictures; kSvg: memory over the step alone; kSnapshot: the step as PyTorch's viewer reads it.
-// kCsv: of a sweep; kMarkdown: of a diff.
-enum class Format : uint8_t { kText, kJson, kHtml, kSvg, kSnapshot, kCsv, kMarkdown };
+// kCsv: of a sweep; kMarkdown: of a diff; kRequest: of a step on one card, for a scheduler;
+// kAll: text, JSON and page in one object.
+enum class Format : uint8_t { kText, kJson, kHtml, kSvg, kSnapshot, kCsv, kMarkdown, kRequest, kAll };
 inline bool IsPicture(Format format) {
-  return format == Format::kHtml || format == Format::kSvg || format == Format::kSnapshot;
+  return format == Format::kHtml || format == Format::kSvg || format == Format::kSnapshot || format == Format::kAll;
 }
+std::string_view Name(Format format);
 inline bool IsStepAlone(Format format) { return format == Format::kSvg || format == Format::kSnapshot; }
+// What one card and one run are asked about.
+inline bool IsOfOne(Format format) { return IsStepAlone(format) || format == Format::kRequest; }
 
 struct NamedModel;
 
 struct Options {
+  bool Given(const std::string& option) const { return spec.given.contains(option); }  // "steps"
+
   Verb verb = Verb::kEstimate;
   std::string file;  // estimate, fit, plan, inspect, trace: the graph; replay: the stream; solve, check: the problem;
                      // explain: the log; compare: the snapshot; diff: the first
@@ -99,7 +108,6 @@ struct Options {
   AllocatorConfig allocator;
   std::string allocator_text;          // as typed
   std::optional<int> step = 2;         // trace, compare: which one; nothing: all
-  bool step_named = false;             // trace: by --step, and not the last up to 2 of a record
   std::string compare;                 // trace: the recorded stream; diff: the second file
   std::optional<GrowthBudget> growth;  // diff
   bool problem = false;                // trace
@@ -129,36 +137,14 @@ struct Options {
   LoaderQuestion loader;                // with it
   std::vector<SweepAxis> over;          // sweep
   TypedOptions typed;                   // sweep: what was typed, to be changed and understood again
-  std::vector<std::string> flags;       // with it: their order on the line
 };
 
 // Whether --gpu asks about several cards: "all", "t4,a10,l4".
 inline bool AsksOfMany(const std::string& gpu) { return gpu == "all" || gpu.find(',') != std::string::npos; }
 
-// What an option is about, in the order in which the help lists them.
-enum class OptionGroup : uint8_t { kCard, kModel, kLoop, kSearch, kScript, kFramework, kUnknown, kAnswer };
-inline constexpr std::string_view kOptionGroups[] = {
-    "the card",      "the model and its inputs", "the training loop", "the search", "the run",
-    "the framework", "what a file does not say", "the answer"};
-
-// One row an option: the parser and the help are both made of these rows, so neither can forget one.
-struct OptionRow {
-  const char* flag;      // "--batch"
-  const char* argument;  // "N"
-  const char* text;      // what it does, and its default
-  unsigned verbs;        // bit 1 << verb
-  OptionGroup group;
-  bool repeats = false;
-  bool is_flag() const { return *argument == '\0'; }  // takes no argument
-};
-std::span<const OptionRow> OptionRows();
-inline bool TakenBy(const OptionRow& row, Verb verb) { return (row.verbs >> static_cast<unsigned>(verb) & 1U) != 0; }
-
 bool TakesOption(Verb verb, std::string_view flag);
 
-// Reads every value. `positional` is the file, or the filter of gpus; `flags` those of the line, one for each value,
-// for options whose order among each other matters.
-Result<Options> Understand(Verb verb, const std::string& positional, const TypedOptions& typed,
-                           std::span<const std::string> flags = {});
+// Reads every value and holds them against each other. `positional` is what stands behind the verb.
+Result<Options> Understand(Verb verb, const std::string& positional, const TypedOptions& typed);
 
 }  // namespace vramplan

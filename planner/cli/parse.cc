@@ -2,27 +2,24 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <map>
+#include <span>
 
 #include "planner/cli/completion.h"
 #include "planner/cli/help.h"
 #include "planner/cli/lead_on.h"
+#include "planner/cli/option_row.h"
+#include "planner/cli/verbs.h"
 #include "planner/spec/nearest.h"
 #include "planner/spec/other_words.h"
 
 namespace vramplan {
 namespace {
 
-constexpr std::array kAllVerbs = {Verb::kFit,       Verb::kPlan,     Verb::kEstimate, Verb::kInspect, Verb::kGpus,
-                                  Verb::kTrace,     Verb::kReplay,   Verb::kSolve,    Verb::kCheck,   Verb::kProbe,
-                                  Verb::kCalibrate, Verb::kValidate, Verb::kWatch,    Verb::kExplain, Verb::kRun,
-                                  Verb::kCompare,   Verb::kSweep,    Verb::kDiff,     Verb::kModels};
-
 std::string AllVerbs() {
   std::vector<std::string> verbs;
-  for (const Verb verb : kAllVerbs) verbs.emplace_back(Name(verb));
+  for (const VerbRow& row : VerbRows()) verbs.emplace_back(row.name);
   return JoinChoices(verbs);
 }
 
@@ -32,7 +29,7 @@ Error Usage(std::string subject, std::string text, std::string hint) {
 
 std::string HelpCommand(Verb verb) { return "vramplan " + std::string(Name(verb)) + " --help lists its options"; }
 
-// What CLI11 left over: an option that this verb does not have, or a second file.
+// What is left over: an option that this verb does not have, or a second file.
 Error Leftover(Verb verb, const std::vector<std::string>& rest) {
   for (const std::string& text : rest) {
     if (text.size() < 2 || text[0] != '-') continue;
@@ -50,41 +47,17 @@ Error Leftover(Verb verb, const std::vector<std::string>& rest) {
     return Usage(flag, "no such option", std::move(hint));
   }
   const bool number = rest.front().find_first_not_of("0123456789") == std::string::npos;
-  const bool takes_batch = std::any_of(OptionRows().begin(), OptionRows().end(), [&](const OptionRow& row) {
-    return row.flag == std::string_view("--batch") && TakenBy(row, verb);
-  });
-  if (number && takes_batch)
+  if (number && TakesOption(verb, "--batch"))
     return Usage(rest.front(), "it stands alone, without an option", "type --batch " + rest.front());
   return Usage(rest.front(),
-               std::string(Name(verb)) +
-                   (verb == Verb::kGpus || verb == Verb::kModels ? " takes one text" : " takes one file") +
+               std::string(Name(verb)) + (RowOf(verb).behind == Behind::kWord ? " takes one text" : " takes one file") +
                    ", and this is a second one",
                HelpCommand(verb));
 }
 
-// "--ema --format json": CLI11 takes the next option as the value. No value begins so.
-std::optional<Error> WithoutValue(const TypedOptions& typed) {
-  for (const auto& [flag, values] : typed) {
-    for (const std::string& value : values) {
-      if (value.starts_with("--"))
-        return Usage(flag, "no value is given: " + value + " follows", "type the value after it");
-    }
-  }
-  return std::nullopt;
-}
-
-// "--dim: 1 required TEXT missing" of CLI11: an option at the end of the line.
-Error NoValue(const std::string& said) {
-  const std::string flag = said.substr(0, said.find(':'));
-  for (const OptionRow& row : OptionRows()) {
-    if (row.flag == flag) return Usage(flag, "no value is given", "type " + flag + " " + row.argument);
-  }
-  return Usage("", said, "vramplan --help explains the command line");
-}
-
 Error UnknownVerb(const std::string& word) {
   std::vector<std::string> verbs;
-  for (const Verb verb : kAllVerbs) verbs.emplace_back(Name(verb));
+  for (const VerbRow& row : VerbRows()) verbs.emplace_back(row.name);
   if (word.ends_with(".onnx") || word.ends_with(".pt2")) {
     return Usage(word, "a verb comes first: " + AllVerbs(), "type vramplan fit " + word + " --gpu t4");
   }
@@ -100,28 +73,7 @@ Error NoFile(Verb verb, const std::string& word) {
 }
 
 // The shortest command line of the verb.
-std::string Usual(Verb verb) {
-  const std::string typed = "vramplan " + std::string(Name(verb));
-  if (verb == Verb::kReplay) return typed + " FILE.csv";
-  if (verb == Verb::kSolve) return typed + " FILE";
-  if (verb == Verb::kWatch) return typed + " PID --model FILE.onnx";
-  if (verb == Verb::kSweep) return typed + " FILE.onnx --over batch=1:256:x2";
-  if (verb == Verb::kCompare) return typed + " run.pickle --model FILE.onnx";
-  if (verb == Verb::kDiff) return typed + " OLD.onnx NEW.onnx --budget 2%";
-  if (verb == Verb::kExplain) return typed + " LOG --model FILE.onnx";
-  if (verb == Verb::kFit || verb == Verb::kPlan) return typed + " FILE.onnx --gpu t4";
-  return typed + (verb == Verb::kCheck ? " FILE SCHEDULE --budget N" : " FILE.onnx");
-}
-
-// What stands behind --, which is taken away: none of it is ours.
-std::vector<std::string> TakeScript(std::vector<const char*>* arguments) {
-  const auto dashes = std::find_if(arguments->begin(), arguments->end(),
-                                   [](const char* word) { return std::string_view(word) == "--"; });
-  std::vector<std::string> script;
-  if (dashes != arguments->end()) script.assign(dashes + 1, arguments->end());
-  arguments->erase(dashes, arguments->end());
-  return script;
-}
+std::string Usual(Verb verb) { return "vramplan " + std::string(Name(verb)) + " " + RowOf(verb).usual; }
 
 // "vramplan run python train.py", or nothing at all.
 Error NoScript(const std::string& word) {
@@ -129,120 +81,140 @@ Error NoScript(const std::string& word) {
                       : Usage(word, "the command comes after --", "type vramplan run --gpu t4 -- " + word + " ...");
 }
 
-bool TakesTwoFiles(Verb verb) { return verb == Verb::kCheck || verb == Verb::kDiff; }
-
-struct VerbApp {
-  CLI::App* app = nullptr;
-  std::string positional, second;
-  bool help = false;
+// The words behind a verb.
+struct VerbLine {
+  std::vector<std::string> files;  // what stands alone
   TypedOptions typed;
+  std::vector<std::string> unknown;  // no options of this verb, and more files than it takes
+  std::vector<std::string> script;   // behind "--" of run; none of it is ours
+  bool help = false;
 };
 
-// `typed`: whether the verb stands anywhere on the command line; only then somebody asks for its options.
-void Declare(CLI::App* root, Verb verb, bool typed, VerbApp* into) {
-  into->app = root->add_subcommand(std::string(Name(verb)));
-  into->app->set_help_flag();
-  into->app->allow_extras();
-  if (!typed) return;
-  into->app->add_flag("-h,--help", into->help);
-  into->app->add_option("file", into->positional);
-  if (TakesTwoFiles(verb)) into->app->add_option("second", into->second);
+bool IsOption(const std::string& word) { return word.size() >= 2 && word[0] == '-'; }
+
+// CLI11's options of a verb, by their flags.
+std::map<std::string, const OptionRow*> Declare(Verb verb, CLI::App* app) {
+  std::map<std::string, const OptionRow*> rows;
   for (const OptionRow& row : OptionRows()) {
-    if (!TakenBy(row, verb)) continue;
-    std::vector<std::string>& values = into->typed[row.flag];
+    if (!TakenBy(row, verb) || !rows.emplace(row.flag, &row).second) continue;
     if (row.is_flag()) {
-      into->app->add_flag(row.flag)->each([&values](const std::string& given) { values = {given}; });
-      continue;
+      app->add_flag(row.flag);
+    } else {
+      app->add_option(row.flag)->allow_extra_args(false)->expected(1)->multi_option_policy(
+          CLI::MultiOptionPolicy::TakeAll);
     }
-    CLI::Option* option = into->app->add_option(row.flag, values)->allow_extra_args(false);
-    // The last one wins, so that a script's line can be overridden at its end.
-    if (!row.repeats) option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
+  return rows;
+}
+
+Result<VerbLine> ReadLine(Verb verb, std::span<const std::string> words) {
+  const Behind behind = RowOf(verb).behind;
+  VerbLine line;
+  std::vector<std::string> ours;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] != "--") {
+      ours.push_back(words[i]);
+    } else if (behind == Behind::kCommand) {
+      line.script.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
+      break;
+    }
+  }
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras();
+  app.add_flag("-h,--help", line.help);
+  const std::map<std::string, const OptionRow*> rows = Declare(verb, &app);
+  for (const std::string& word : ours) {
+    const std::string flag = word.substr(0, word.find('='));
+    const auto row = rows.find(flag);
+    if (flag.size() < word.size() && row != rows.end() && row->second->is_flag())
+      return Usage(flag, "it takes no value", "type " + flag);
+  }
+  try {
+    app.parse(std::vector<std::string>(ours.rbegin(), ours.rend()));
+  } catch (const CLI::ParseError& error) {  // "--dim: 1 required TEXT missing"
+    const std::string said = error.what();
+    const auto row = rows.find(said.substr(0, said.find(':')));
+    if (row == rows.end()) return Usage("", said, "vramplan --help explains the command line");
+    return Usage(row->first, "no value is given", "type " + row->first + " " + row->second->argument);
+  }
+  std::map<std::string, size_t> read;  // values of an option so far
+  for (const CLI::Option* option : app.parse_order()) {
+    const auto row = rows.find(option->get_name());
+    if (row == rows.end()) continue;  // --help
+    const std::string value = row->second->is_flag() ? "" : option->results().at(read[row->first]++);
+    if (value.starts_with("--"))  // no value begins so
+      return Usage(row->first, "no value is given: " + value + " follows", "type the value after it");
+    line.typed.push_back({row->first, value});
+  }
+  const size_t most_files = behind == Behind::kTwoFiles ? 2 : 1;
+  for (const std::string& word : app.remaining())
+    (!IsOption(word) && line.files.size() < most_files ? line.files : line.unknown).push_back(word);
+  return line;
+}
+
+Result<Command> ParseVerb(Verb verb, std::span<const std::string> words) {
+  const Result<VerbLine> line = ReadLine(verb, words);
+  if (!line.ok()) return line.error();
+  const std::string name(Name(verb));
+  const std::string first = line->files.empty() ? "" : line->files[0];
+  if (line->help) return Command(Answer{HelpText(verb, first == "all")});
+  if (!line->unknown.empty()) return Leftover(verb, line->unknown);
+  const Behind behind = RowOf(verb).behind;
+  if (behind == Behind::kNothing && !first.empty()) return NoFile(verb, first);
+  if (behind == Behind::kCommand && (line->script.empty() || !first.empty())) return NoScript(first);
+  if (TakesFile(verb) && first.empty()) return Usage(name, "no file is given", "type " + Usual(verb));
+  if (behind == Behind::kTwoFiles && line->files.size() < 2)
+    return Usage(name, verb == Verb::kCheck ? "no schedule is given" : "no second file is given",
+                 "type " + Usual(verb));
+  const std::string* const card = Typed{"", {}, line->typed}.Other("--gpu");
+  for (const std::string& file : line->files)
+    if (std::optional<Error> lead = LeadOn(verb, file, card == nullptr ? "" : *card)) return *std::move(lead);
+  Result<Options> options = Understand(verb, first, line->typed);
+  if (!options.ok()) return options.error();
+  options->script = line->script;
+  if (line->files.size() == 2) (verb == Verb::kDiff ? options->compare : options->schedule) = line->files[1];
+  return Command(*std::move(options));
+}
+
+const VerbRow* FindVerb(std::string_view name) {
+  const auto row = std::ranges::find(VerbRows(), name, [](const VerbRow& one) { return std::string_view(one.name); });
+  return row == VerbRows().end() ? nullptr : &*row;
 }
 
 }  // namespace
 
 Result<Command> ParseCommandLine(int argc, const char* const* argv) {
-  if (argc < 2) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (words.empty()) {
     return Usage("vramplan", "no verb is given: " + AllVerbs(),
                  "type vramplan fit FILE.onnx --gpu t4, or vramplan --help");
   }
-  CLI::App root;
-  root.set_help_flag();
-  bool help = false, version = false;
-  root.add_flag("-h,--help", help);
-  root.add_flag("-V,--version", version);
-  root.allow_extras();
-  std::map<Verb, VerbApp> verbs;
-  for (const Verb verb : kAllVerbs)
-    Declare(&root, verb, std::find(argv + 1, argv + argc, Name(verb)) != argv + argc, &verbs[verb]);
-  // "vramplan help fit" is what some people type.
-  std::vector<const char*> arguments(argv, argv + argc);
-  std::vector<std::string> script;
-  if (std::string_view(arguments[1]) == Name(Verb::kRun)) script = TakeScript(&arguments);
-  const std::string_view first = arguments[1];
-  if (first == "help") {
-    const auto is_second = [&](Verb verb) { return argc > 2 && Name(verb) == arguments[2]; };
-    if (argc > 2 && std::none_of(kAllVerbs.begin(), kAllVerbs.end(), is_second)) return UnknownVerb(arguments[2]);
-    arguments.erase(arguments.begin() + 1);
-    arguments.push_back("--help");
+  // "vramplan help fit" and "vramplan fit help" are what some people type; the latter unless there is such a file.
+  if (words[0] == "help") {
+    if (words.size() > 1 && FindVerb(words[1]) == nullptr) return UnknownVerb(words[1]);
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  } else if (words.size() == 2 && words[1] == "help" && !std::filesystem::exists("help")) {
+    words[1] = "--help";
   }
-  // "vramplan version", "vramplan fit help", unless there is a file of this name.
-  if (first == "version" && argc == 2) return Command(Answer{VersionText()});
-  if (first == "manual" && argc == 2) return Command(Answer{ManualText()});
+  const std::string& first = words[0];
+  if (first == "-h" || first == "--help") return Command(Answer{HelpText()});
+  if (first == "-V" || first == "--version" || (first == "version" && words.size() == 1))
+    return Command(Answer{VersionText()});
+  if (first == "manual" && words.size() == 1) return Command(Answer{ManualText()});
   if (first == "completion") {
-    const Result<std::string> script_text = CompletionText(argc == 3 ? arguments[2] : "");
-    if (!script_text.ok()) return script_text.error();
-    return Command(Answer{*script_text});
+    const Result<std::string> script = CompletionText(words.size() == 2 ? words[1] : "");
+    if (!script.ok()) return script.error();
+    return Command(Answer{*script});
   }
-  if (argc == 3 && std::string_view(arguments[2]) == "help" && !std::filesystem::exists("help"))
-    arguments[2] = "--help";
-  try {
-    root.parse(static_cast<int>(arguments.size()), arguments.data());
-  } catch (const CLI::ArgumentMismatch& error) {
-    return NoValue(error.what());
-  } catch (const CLI::ParseError& error) {
-    return Usage("", error.what(), "vramplan --help explains the command line");
-  }
-  if (version) return Command(Answer{VersionText()});
-  for (auto& [verb, parsed] : verbs) {
-    if (!parsed.app->parsed()) continue;
-    if (help || parsed.help) return Command(Answer{HelpText(verb, parsed.positional == "all")});
-    if (const std::optional<Error> missing = WithoutValue(parsed.typed)) return *missing;
-    if (const std::vector<std::string> rest = parsed.app->remaining(); !rest.empty()) return Leftover(verb, rest);
-    if (!parsed.positional.empty() && (verb == Verb::kProbe || verb == Verb::kCalibrate))
-      return NoFile(verb, parsed.positional);
-    if (parsed.positional.empty() && TakesFile(verb))
-      return Usage(std::string(Name(verb)), "no file is given", "type " + Usual(verb));
-    if (parsed.second.empty() && TakesTwoFiles(verb))
-      return Usage(std::string(Name(verb)), verb == Verb::kCheck ? "no schedule is given" : "no second file is given",
-                   "type " + Usual(verb));
-    for (auto entry = parsed.typed.begin(); entry != parsed.typed.end();) {
-      entry = entry->second.empty() ? parsed.typed.erase(entry) : std::next(entry);
-    }
-    if (verb == Verb::kRun && (script.empty() || !parsed.positional.empty())) return NoScript(parsed.positional);
-    const auto gpu = parsed.typed.find("--gpu");
-    const std::string card = gpu == parsed.typed.end() ? "" : gpu->second.back();
-    for (const std::string& file : {parsed.positional, TakesTwoFiles(verb) ? parsed.second : std::string()}) {
-      if (std::optional<Error> lead = LeadOn(verb, file, card)) return *std::move(lead);
-    }
-    std::vector<std::string> flags;
-    for (const CLI::Option* option : parsed.app->parse_order()) flags.push_back(option->get_name());
-    Result<Options> options = Understand(verb, parsed.positional, parsed.typed, flags);
-    if (!options.ok()) return options.error();
-    options->script = std::move(script);
-    (verb == Verb::kDiff ? options->compare : options->schedule) = parsed.second;
-    return Command(*std::move(options));
-  }
-  if (help) return Command(Answer{HelpText()});
-  const std::vector<std::string> rest = root.remaining();
-  if (rest.empty()) return Usage("vramplan", "no verb is given", "vramplan --help explains the command line");
-  if (const std::string near = SuggestNearest(rest.front(), {"--help", "--version"}); !near.empty())
-    return Usage(rest.front(), "no such option", near);
-  if (rest.front()[0] == '-')
-    return Usage(rest.front(), "an option cannot stand before the verb",
+  if (const VerbRow* verb = FindVerb(first)) return ParseVerb(verb->verb, std::span(words).subspan(1));
+  if (const std::string near = SuggestNearest(first, {"--help", "--version"}); !near.empty())
+    return Usage(first, "no such option", near);
+  if (first.starts_with('-'))
+    return Usage(first, "an option cannot stand before the verb",
                  "type the verb first: vramplan fit FILE.onnx --gpu t4");
-  return UnknownVerb(rest.front());
+  return UnknownVerb(first);
 }
 
 }  // namespace vramplan

@@ -1,4 +1,4 @@
-// Parse: from argv to Options, or to a text that was asked for. The only folder member that sees CLI11 is parse.cc.
+// Parse: from argv to Options, or to a text that was asked for.
 #pragma once
 
 #include <string>

@@ -35,8 +35,4 @@ Result<Timeline> LayOut(const Prepared& prepared, const TrainingSpec& spec, int6
 // Reads --second-model into the spec. Its dims are those of the options, and it is neither trained nor asked about.
 Status TakeSecondModel(Options* options);
 
-// The options that act, given ones and assumed ones.
-std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, const StepQuestion& question,
-                              const std::optional<ChosenDevice>& chosen, const ContextBand& context);
-
 }  // namespace vramplan

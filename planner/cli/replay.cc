@@ -6,7 +6,7 @@
 
 namespace vramplan {
 
-Result<Outcome> RunReplay(const Options& options, const Style& style) {
+Result<Outcome> RunReplay(const Options& options, const Style& style, Probe* /*machine*/) {
   const Result<std::string> text = ReadStream(options.file);
   if (!text.ok()) return text.error();
   ReplayReport report;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "graph/base/printable.h"
+#include "planner/cli/mcp.h"
 #include "planner/cli/parse.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/progress.h"
@@ -81,50 +82,6 @@ Status Store(const std::string& path, const std::string& text) {
   }
   const Status written = WriteFile({.path = path, .force = true}, text);
   return written.ok() ? written : failed(written.error().text);
-}
-
-Result<Outcome> RunVerb(const Options& options, const Style& style, Probe* machine) {
-  switch (options.verb) {
-    case Verb::kEstimate:
-      return RunEstimate(options, style, machine);
-    case Verb::kFit:
-      return RunFit(options, style, machine);
-    case Verb::kPlan:
-      return RunPlan(options, style, machine);
-    case Verb::kInspect:
-      return RunInspect(options, style);
-    case Verb::kGpus:
-      return RunGpus(options, style);
-    case Verb::kModels:
-      return RunModels(options, style);
-    case Verb::kTrace:
-      return RunTrace(options, style, machine);
-    case Verb::kReplay:
-      return RunReplay(options, style);
-    case Verb::kSolve:
-      return RunSolve(options, style);
-    case Verb::kCheck:
-      return RunCheck(options);
-    case Verb::kProbe:
-      return RunProbe(options, style, machine);
-    case Verb::kCalibrate:
-      return RunCalibrate(options, style, machine);
-    case Verb::kValidate:
-      return RunValidate(options, style, machine);
-    case Verb::kWatch:
-      return RunWatch(options, style, machine);
-    case Verb::kRun:
-      return RunScript(options, style, machine);
-    case Verb::kSweep:
-      return RunSweep(options, style, machine);
-    case Verb::kCompare:
-      return RunCompare(options, style, machine);
-    case Verb::kDiff:
-      return RunDiff(options, style, machine);
-    case Verb::kExplain:
-      return RunExplain(options, style, machine);
-  }
-  return Error{};
 }
 
 // Of one kind the first few: a fixed batch stands in every reshape of a transformer, and the answer is above it all.
@@ -199,7 +156,19 @@ void PrintAllNotes(const Options& options, bool is_brief, const Notes& notes) {
   is_brief ? PrintWarnings(others) : PrintFewOfEachKind(others.all());
 }
 
+// It takes no options, and is no verb: what it answers are other verbs' answers.
+int RunMcp(int argc, const char* const* argv) {
+  const std::string_view first = argc > 2 ? argv[2] : "";
+  if (argc == 2) return ServeMcp(std::cin, std::cout, AskApart);
+  if (first != "--help" && first != "-h" && first != "help")
+    return Fail({ErrorCode::kUsage, std::string(first), "mcp takes nothing: a client writes to its standard input",
+                 "vramplan mcp --help says how to start it"});
+  std::cout << McpHelp();
+  return 0;
+}
+
 int RunChecked(int argc, const char* const* argv, Probe* machine) {
+  if (argc > 1 && std::string_view(argv[1]) == "mcp") return RunMcp(argc, argv);
   const Result<Command> command = ParseCommandLine(argc, argv);
   if (!command.ok()) return Fail(command.error());
   if (const Answer* answer = std::get_if<Answer>(&*command)) {
@@ -223,7 +192,8 @@ int RunChecked(int argc, const char* const* argv, Probe* machine) {
   const bool tells = options.verb == Verb::kRun || options.verb == Verb::kWatch;
   std::optional<Progress> progress(std::in_place, !tells && ::isatty(STDERR_FILENO) != 0 ? &std::cerr : nullptr);
   Result<Outcome> outcome =
-      RunVerb(options, Style{.width = WidthOfTerminal(), .unicode = ShowsUnicode(), .verbose = !is_brief}, machine);
+      RowOf(options.verb)
+          .run(options, Style{.width = WidthOfTerminal(), .unicode = ShowsUnicode(), .verbose = !is_brief}, machine);
   progress.reset();
   if (!outcome.ok()) return Fail(outcome.error());
   const bool emitted = outcome->stream.has_value();

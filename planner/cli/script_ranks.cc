@@ -23,17 +23,10 @@ Result<int64_t> ReadCount(const char* option, const std::string& text, int64_t l
 
 }  // namespace
 
-Result<std::optional<ScriptRanks>> ReadScriptRanks(const std::string* gpus, const std::string* nodes,
-                                                   const std::string* rank, bool all, bool one_process) {
-  if (gpus == nullptr) {
-    const char* const alone = nodes != nullptr  ? "--nodes"
-                              : rank != nullptr ? "--rank"
-                              : all             ? "--all-ranks"
-                              : one_process     ? "--one-process"
-                                                : nullptr;
-    if (alone != nullptr) return Wrong(alone, "goes with --gpus", "add the number of cards: --gpus 8");
-    return std::optional<ScriptRanks>();
-  }
+Result<ScriptRanks> ReadRanks(const Typed& typed) {
+  const std::string *gpus = typed.Other("--gpus"), *nodes = typed.Other("--nodes"), *rank = typed.Other("--rank");
+  const bool all = typed.Other("--all-ranks") != nullptr, one_process = typed.Other("--one-process") != nullptr;
+  if (gpus == nullptr) return Wrong(typed.flag, "goes with --gpus", "add the number of cards: --gpus 8");
   ScriptRanks ranks;
   ranks.all = all;
   ranks.one_process = one_process;
@@ -71,7 +64,7 @@ Result<std::optional<ScriptRanks>> ReadScriptRanks(const std::string* gpus, cons
     }
     if (all) return Wrong("--rank", "does not go with --all-ranks", "leave one of them out");
   }
-  return std::optional(ranks);
+  return ranks;
 }
 
 std::string LauncherIn(const std::vector<std::string>& command) {

@@ -28,10 +28,10 @@ struct ScriptRanks {
 // The placeholder for the number of cards.
 inline constexpr const char* kGpusName = "gpus";
 
-// As typed; null: not there. Errors (usage): no numbers, a rank that no run has, machines that do not share the cards
-// evenly, an option without --gpus.
-Result<std::optional<ScriptRanks>> ReadScriptRanks(const std::string* gpus, const std::string* nodes,
-                                                   const std::string* rank, bool all, bool one_process);
+struct Typed;
+// Reads all options about ranks, whichever of them is asked for. Errors (usage): no numbers, a rank that no run has,
+// machines that do not share the cards evenly, an option without --gpus.
+Result<ScriptRanks> ReadRanks(const Typed& typed);
 
 // The program of the command that starts a process for each rank by itself ("torchrun"); empty: none.
 std::string LauncherIn(const std::vector<std::string>& command);

@@ -25,7 +25,10 @@ Error WrongRange(const std::string& text) {
                "type --largest batch=1:512 and write {batch} in the command");
 }
 
-Result<ScriptWishes::Range> ReadRange(const std::string& text) {
+}  // namespace
+
+Result<ScriptWishes::Range> ReadRange(const Typed& typed) {
+  const std::string& text = typed.text();
   const size_t equals = text.find('='), colon = text.find(':', equals);
   if (equals == std::string::npos || colon == std::string::npos) return WrongRange(text);
   const std::optional<int64_t> low = ReadInteger(text.substr(equals + 1, colon - equals - 1));
@@ -36,53 +39,43 @@ Result<ScriptWishes::Range> ReadRange(const std::string& text) {
   return ScriptWishes::Range{name, *low, *high};
 }
 
-Result<ScriptWishes::Choices> ReadChoices(const std::string& text) {
-  const size_t equals = text.find('=');
-  ScriptWishes::Choices choices;
-  choices.name = text.substr(0, equals);
-  std::istringstream values(equals == std::string::npos ? "" : text.substr(equals + 1));
-  for (std::string value; std::getline(values, value, ',');) choices.values.push_back(value);
-  if (!IsName(choices.name) || choices.values.empty()) {
-    return Wrong("--vary", "\"" + text + "\" is not a name and its values",
-                 "type --vary seq=512,1024 and write {seq} in the command");
-  }
-  return choices;
+Result<ScriptWishes::Key> ReadKey(const Typed& typed) {
+  const std::string& text = typed.text();
+  const size_t colon = text.rfind(':');
+  if (colon != std::string::npos && colon != 0 && colon + 1 != text.size())
+    return ScriptWishes::Key{text.substr(0, colon), text.substr(colon + 1)};
+  return Wrong(typed.flag, "\"" + text + "\" is not a file and a key", "type --largest-in config.yaml:data.batch_size");
 }
 
-}  // namespace
+Result<std::vector<ScriptWishes::Choices>> ReadChoices(const Typed& typed) {
+  std::vector<ScriptWishes::Choices> all;
+  for (const std::string& text : typed.values) {
+    const size_t equals = text.find('=');
+    ScriptWishes::Choices& choices = all.emplace_back();
+    choices.name = text.substr(0, equals);
+    std::istringstream values(equals == std::string::npos ? "" : text.substr(equals + 1));
+    for (std::string value; std::getline(values, value, ',');) choices.values.push_back(value);
+    if (IsName(choices.name) && !choices.values.empty()) continue;
+    return Wrong(typed.flag, "\"" + text + "\" is not a name and its values",
+                 "type --vary seq=512,1024 and write {seq} in the command");
+  }
+  return all;
+}
 
-Result<ScriptWishes> ReadScriptWishes(const std::string* largest, const std::string* largest_in,
-                                      const std::vector<std::string>& vary) {
-  ScriptWishes wishes;
+Status CheckWishes(const ScriptWishes& wishes) {
+  if (wishes.largest_in && !wishes.largest)
+    return Wrong("--largest-in", "goes with --largest", "type --largest batch=1:512 beside it");
   std::set<std::string> names;
-  if (largest != nullptr) {
-    Result<ScriptWishes::Range> range = ReadRange(*largest);
-    if (!range.ok()) return range.error();
-    names.insert(range->name);
-    wishes.largest = *std::move(range);
-  }
-  if (largest_in != nullptr) {
-    const size_t colon = largest_in->rfind(':');
-    if (colon == std::string::npos || colon == 0 || colon + 1 == largest_in->size()) {
-      return Wrong("--largest-in", "\"" + *largest_in + "\" is not a file and a key",
-                   "type --largest-in config.yaml:data.batch_size");
-    }
-    if (!wishes.largest) return Wrong("--largest-in", "goes with --largest", "type --largest batch=1:512 beside it");
-    wishes.largest_in = ScriptWishes::Key{largest_in->substr(0, colon), largest_in->substr(colon + 1)};
-  }
+  if (wishes.largest) names.insert(wishes.largest->name);
   size_t runs = 1;
-  for (const std::string& text : vary) {
-    Result<ScriptWishes::Choices> choices = ReadChoices(text);
-    if (!choices.ok()) return choices.error();
-    if (!names.insert(choices->name).second)
-      return Wrong("--vary", "\"" + choices->name + "\" is named twice", "give every value in one list: NAME=A,B,C");
-    runs *= choices->values.size();
-    wishes.vary.push_back(*std::move(choices));
+  for (const ScriptWishes::Choices& choices : wishes.vary) {
+    if (!names.insert(choices.name).second)
+      return Wrong("--vary", "\"" + choices.name + "\" is named twice", "give every value in one list: NAME=A,B,C");
+    runs *= choices.values.size();
   }
-  if (runs > kMostVaried) {
+  if (runs > kMostVaried)
     return Wrong("--vary", "asks for " + std::to_string(runs) + " runs", "give at most " + std::to_string(kMostVaried));
-  }
-  return wishes;
+  return Done();
 }
 
 }  // namespace vramplan

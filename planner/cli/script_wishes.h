@@ -42,8 +42,12 @@ struct ScriptWishes {
   bool IsTable() const { return !vary.empty() || (ranks && ranks->gpus.size() > 1); }
 };
 
-// Errors (usage): not NAME=LO:HI, not FILE:KEY, not NAME=A,B; two wishes of one name; too many runs.
-Result<ScriptWishes> ReadScriptWishes(const std::string* largest, const std::string* largest_in,
-                                      const std::vector<std::string>& vary);
+struct Typed;
+// Errors (usage): not NAME=LO:HI, not FILE:KEY, not NAME=A,B.
+Result<ScriptWishes::Range> ReadRange(const Typed& typed);
+Result<ScriptWishes::Key> ReadKey(const Typed& typed);
+Result<std::vector<ScriptWishes::Choices>> ReadChoices(const Typed& typed);
+// Wishes that do not go together: two of one name, too many runs, a key of nothing.
+Status CheckWishes(const ScriptWishes& wishes);
 
 }  // namespace vramplan

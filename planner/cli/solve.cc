@@ -10,7 +10,7 @@
 
 namespace vramplan {
 
-Result<Outcome> RunSolve(const Options& options, const Style& style) {
+Result<Outcome> RunSolve(const Options& options, const Style& style, Probe* /*machine*/) {
   constexpr int kNoSchedule = 3;
   const auto begin = std::chrono::steady_clock::now();
   if (options.out == "-")

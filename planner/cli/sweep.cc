@@ -6,9 +6,11 @@
 #include <numeric>
 #include <utility>
 
+#include "planner/cli/all_forms.h"
 #include "planner/cli/judge.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/progress.h"
+#include "planner/cli/settings.h"
 #include "planner/cli/spec_of_file.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/sweep_page.h"
@@ -20,9 +22,10 @@ namespace {
 void Put(const SweepAxis& axis, const std::string& value, TypedOptions* typed) {
   const std::string flag = "--" + axis.name;
   if (TakesOption(Verb::kSweep, flag)) {
-    (*typed)[flag] = {value};
+    std::erase_if(*typed, [&](const TypedOption& one) { return one.flag == flag; });
+    typed->push_back({flag, value});
   } else {
-    (*typed)["--dim"].push_back(axis.name + "=" + value);
+    typed->push_back({"--dim", axis.name + "=" + value});
   }
 }
 
@@ -60,7 +63,7 @@ class Sweeper {
       row.values.push_back(axes[a].values[at[a]]);
       Put(axes[a], axes[a].values[at[a]], &typed);
     }
-    Result<Options> asked = Understand(Verb::kSweep, options_.file, typed, options_.flags);
+    Result<Options> asked = Understand(Verb::kSweep, options_.file, typed);
     if (!asked.ok()) return asked.error();
     if (const Status taken = TakeSpecOfFile(&*asked); !taken.ok()) return taken.error();
     const Status second = TakeSecondModel(&*asked);
@@ -119,7 +122,7 @@ class Sweeper {
 
   // The model under these options, unless only the batch is another one.
   Status Ready(const Options& asked, TypedOptions typed) {
-    typed.erase("--batch");
+    std::erase_if(typed, [](const TypedOption& one) { return one.flag == "--batch"; });
     if (!failed_ && is_ready_ && typed == ready_for_) return Done();
     ready_for_ = std::move(typed);
     is_ready_ = true;
@@ -207,6 +210,8 @@ Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* mach
       return Outcome{.text = Print(ToJson(report))};
     case Format::kHtml:
       return Outcome{.text = PrintSweepPage(report)};
+    case Format::kAll:
+      return Outcome{.text = AllForms(ToJson(report), PrintSweep(report, style), PrintSweepPage(report))};
     case Format::kSvg: {
       Result<std::string> svg = PrintSweepSvg(report);
       if (!svg.ok()) return svg.error();

@@ -5,6 +5,7 @@
 #include "planner/allocator/stream.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/recorded.h"
+#include "planner/cli/settings.h"
 #include "planner/cli/verbs.h"
 #include "planner/record/played.h"
 #include "planner/remat/text.h"
@@ -30,7 +31,7 @@ Result<Trace> ReadRecorded(const Options& options, std::optional<int>* step) {
   if (IsRecord(options.compare)) {
     const Result<Record> record = ReadRecordFile(options.compare);
     if (!record.ok()) return record.error();
-    if (!options.step_named && !record->rows.empty()) *step = std::clamp(record->rows.back().step, 1, **step);
+    if (!options.Given("step") && !record->rows.empty()) *step = std::clamp(record->rows.back().step, 1, **step);
     return TraceOf(*record, options.compare, *step, options.allocator);
   }
   const Result<std::string> text = ReadStream(options.compare);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <sstream>
 #include <utility>
 
+#include "planner/cli/read_size.h"
 #include "planner/spec/nearest.h"
 
 namespace vramplan {
@@ -40,8 +42,47 @@ Result<double> ReadReal(std::string_view flag, std::string_view text) {
   return number;
 }
 
-Status ReadDims(const std::vector<std::string>& typed, BindOptions* bind) {
-  for (const std::string& text : typed) {
+const std::string* Typed::Other(std::string_view other) const {
+  const auto found =
+      std::find_if(line.rbegin(), line.rend(), [&](const TypedOption& one) { return one.flag == other; });
+  return found == line.rend() ? nullptr : &found->value;
+}
+
+Result<int64_t> Whole(const Typed& typed, int64_t least, int64_t most, const char* example) {
+  const std::optional<int64_t> number = ReadInteger(typed.text());
+  if (number && *number >= least && *number <= most) return *number;
+  const std::string range = most == std::numeric_limits<int64_t>::max()
+                                ? "of " + std::to_string(least) + " or more"
+                                : "from " + std::to_string(least) + " to " + std::to_string(most);
+  return Wrong(typed.flag, InQuotes(typed.text()) + " is not a whole number " + range,
+               "type " + std::string(typed.flag) + " " + example);
+}
+
+Result<bool> IsSecond(const Typed& typed, std::string_view first, std::string_view second) {
+  const std::string& text = typed.text();
+  if (text == first || text == second) return text == second;
+  return Wrong(typed.flag, InQuotes(text) + " is not one of " + std::string(first) + " or " + std::string(second),
+               "type " + std::string(typed.flag) + " " + std::string(second));
+}
+
+Result<bool> IsOn(const Typed& typed) {
+  const Result<bool> off = IsSecond(typed, "on", "off");
+  return off.ok() ? Result<bool>(!*off) : off;
+}
+
+Result<double> ReadSeconds(const Typed& typed) {
+  constexpr double kDay = 86400;
+  Result<double> seconds = RealOf(typed);
+  if (!seconds.ok() || (*seconds > 0 && *seconds <= kDay)) return seconds;
+  return Wrong(typed.flag, InQuotes(typed.text()) + " is not a number of seconds above 0 and up to 86400",
+               "type --seconds 1");
+}
+
+Result<Bytes> SizeOf(const Typed& typed, Notes* notes) { return ReadSize(typed.flag, typed.text(), notes); }
+
+Status ReadDims(const Typed& typed, Options* options) {
+  BindOptions* bind = &options->bind;
+  for (const std::string& text : typed.values) {
     const auto named = SplitNamed(text);
     const std::optional<int64_t> length = named ? ReadInteger(named->second) : std::nullopt;
     if (!length) return Wrong("--dim", InQuotes(text) + " is not NAME=NUMBER", "type it like --dim sequence=128");
@@ -70,8 +111,9 @@ Result<std::optional<ImageSize>> ParseImage(const std::string& text) {
   return Wrong("--image", InQuotes(text) + " is not a size in pixels", "type --image 512, or --image HEIGHTxWIDTH");
 }
 
-Status ReadInputs(const std::vector<std::string>& typed, BindOptions* bind) {
-  for (const std::string& text : typed) {
+Status ReadInputs(const Typed& typed, Options* options) {
+  BindOptions* bind = &options->bind;
+  for (const std::string& text : typed.values) {
     const auto named = SplitNamed(text);
     std::vector<int64_t> dims;
     bool good = named.has_value();

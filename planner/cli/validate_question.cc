@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "planner/cli/settings.h"
+
 namespace vramplan {
 
 ValidateQuestion::ValidateQuestion(Options options, ChosenDevice chosen, Prepared prepared)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "cuda_probe/probe.h"
@@ -23,24 +24,42 @@ struct Outcome {
   std::string store;                  // where `stream` goes without --out; its folders are made. Empty: nowhere
 };
 
-Result<Outcome> RunEstimate(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machine);
+Result<Outcome> RunScript(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machine);
-Result<Outcome> RunInspect(const Options& options, const Style& style);
-Result<Outcome> RunGpus(const Options& options, const Style& style);
-Result<Outcome> RunModels(const Options& options, const Style& style);
-Result<Outcome> RunTrace(const Options& options, const Style& style, Probe* machine);
-Result<Outcome> RunCompare(const Options& options, const Style& style, Probe* machine);
-Result<Outcome> RunDiff(const Options& options, const Style& style, Probe* machine);
+Result<Outcome> RunEstimate(const Options& options, const Style& style, Probe* machine);
+Result<Outcome> RunExplain(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* machine);
-Result<Outcome> RunReplay(const Options& options, const Style& style);
-Result<Outcome> RunSolve(const Options& options, const Style& style);
-Result<Outcome> RunCheck(const Options& options);
+Result<Outcome> RunInspect(const Options& options, const Style& style, Probe* machine);
+Result<Outcome> RunGpus(const Options& options, const Style& style, Probe* machine);
+Result<Outcome> RunModels(const Options& options, const Style& style, Probe* machine);
+Result<Outcome> RunDiff(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunProbe(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunCalibrate(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunValidate(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunWatch(const Options& options, const Style& style, Probe* machine);
-Result<Outcome> RunScript(const Options& options, const Style& style, Probe* machine);
-Result<Outcome> RunExplain(const Options& options, const Style& style, Probe* machine);
+Result<Outcome> RunTrace(const Options& options, const Style& style, Probe* machine);
+Result<Outcome> RunCompare(const Options& options, const Style& style, Probe* machine);
+Result<Outcome> RunReplay(const Options& options, const Style& style, Probe* machine);
+Result<Outcome> RunSolve(const Options& options, const Style& style, Probe* machine);
+Result<Outcome> RunCheck(const Options& options, const Style& style, Probe* machine);
+
+// What stands behind a verb.
+enum class Behind : uint8_t { kFile, kTwoFiles, kWord, kProcess, kCommand, kNothing };
+
+// All that is known of a verb, in one place: parser, --help, completion and the manual page are made of these rows. A
+// new verb is a value of Verb, a row in verb_rows.cc, its bit at the options that it takes, and a file with its function.
+struct VerbRow {
+  Verb verb;
+  const char* name;
+  Behind behind;
+  const char* usual;                    // behind the name in its shortest line
+  bool expert;                          // about single requests: listed apart
+  const char *left, *line;              // in the help of vramplan itself
+  const char *usage, *text, *examples;  // in its own
+  Result<Outcome> (*run)(const Options& options, const Style& style, Probe* machine);
+};
+std::span<const VerbRow> VerbRows();
+const VerbRow& RowOf(Verb verb);
 
 }  // namespace vramplan

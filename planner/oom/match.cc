@@ -56,18 +56,14 @@ int64_t FirstBatch(int64_t low, int64_t most, const Predicate& at_least) {
 // the batch and differ from the allocated ones only by rounding.
 std::vector<Candidate> Candidates(const OutOfMemory& message, const Timeline& timeline, const AllocatorConfig& config,
                                   int64_t most, double wide) {
-  const Eigen::Matrix<double, Eigen::Dynamic, 3> levels = LevelCoefficients(timeline);
+  const std::vector<RequestedLevel> levels = RequestedLevels(timeline);
   const CachingAllocator sizes(Bytes::Max(), config);
   const double told = std::max(1.0, static_cast<double>(message.allocated->count()));
   std::map<int64_t, double> closest;
   for (size_t i = 1; i < timeline.events.size(); ++i) {
     const Event& event = timeline.events[i];
     if (event.kind != EventKind::kAllocate || event.step == 0) continue;
-    const auto difference = [&](int64_t batch) {
-      const double b = static_cast<double>(batch);
-      const auto before = static_cast<Eigen::Index>(i) - 1;
-      return (levels(before, 0) + b * (levels(before, 1) + b * levels(before, 2)) - told) / told;
-    };
+    const auto difference = [&](int64_t batch) { return (levels[i - 1].At(batch) - told) / told; };
     const auto asked = [&](int64_t batch) { return Asked(message, sizes, timeline[event.block].bytes.At(batch)); };
     const auto alike = [&](int64_t batch) { return PrintsAlike(asked(batch), *message.tried); };
     const int64_t low = FirstBatch(1, most, [&](int64_t b) { return asked(b) >= *message.tried || alike(b); });

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "graph/base/check.h"
+#include "graph/base/text.h"
 #include "planner/oom/forms.h"
 
 namespace vramplan {

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "graph/base/text.h"
+
 namespace vramplan {
 namespace {
 
@@ -41,13 +43,6 @@ std::string Unwrapped(std::string_view text) {
     }
   }
   return line;
-}
-
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(),
-                         [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
-  return lower;
 }
 
 size_t Words::Find(std::string_view words) const {

@@ -19,7 +19,6 @@ namespace vramplan {
 
 // Terminals and logs wrap and indent, so every run of white space is one blank here.
 std::string Unwrapped(std::string_view text);
-std::string LowerCase(std::string_view text);
 
 class Words {
  public:

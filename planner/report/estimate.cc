@@ -182,23 +182,31 @@ std::string FirstStepText(const Peak& peak, int training_steps, Mode mode) {
          (validation > training ? "validation" : "step") + " decides";
 }
 
+std::string StepVerdictText(const StepQuestion& question, Verdict verdict, const Device& device,
+                            const DeviceBand& band) {
+  const char* const doing = question.mode == Mode::kTrain   ? "training"
+                            : question.mode == Mode::kEval  ? "evaluation"
+                            : question.mode == Mode::kServe ? "serving"
+                                                            : "inference";
+  return FileName(question.model.file) + " " + doing +
+         (question.model.has_batch ? " at batch " + std::to_string(question.batch) : "") + " " +
+         CardVerdictText(verdict, CardText(device), band.device(), device.available());
+}
+
 std::string VerdictLine(const Estimate& estimate) {
   const StepQuestion& question = estimate.question;
-  const std::string text = FileName(question.model.file) + " needs " +
-                           ToString(DeviceBytes(estimate.peak, estimate.context.likely)) + " to " +
-                           std::string(Name(question.mode)) + " at batch " + std::to_string(question.batch);
-  if (!estimate.device) return text;
-  return text + " on " + CardText(*estimate.device) + ", which has " + ToString(estimate.device->available()) + " (" +
-         SpokenName(estimate.verdict) + ")";
+  if (estimate.device) return StepVerdictText(question, estimate.verdict, *estimate.device, estimate.band);
+  return FileName(question.model.file) + " needs " + ToString(DeviceBytes(estimate.peak, estimate.context.likely)) +
+         " to " + std::string(Name(question.mode)) + " at batch " + std::to_string(question.batch);
 }
 
 std::string PrintEstimate(const Estimate& estimate, const Style& style) {
   const StepQuestion& question = estimate.question;
   const Bytes device = DeviceBytes(estimate.peak, estimate.context.likely);
   std::string text = VerdictLine(estimate);
-  text += ": " + ToString(estimate.peak.peak.requested) + " requested, " + ToString(estimate.peak.peak.allocated) +
-          " allocated, " + ToString(estimate.peak.peak.reserved) + " reserved by " +
-          std::string(Title(question.runtime)) + "\n";
+  text += (estimate.device ? "; " : ": ") + ToString(estimate.peak.peak.requested) + " requested, " +
+          ToString(estimate.peak.peak.allocated) + " allocated, " + ToString(estimate.peak.peak.reserved) +
+          " reserved by " + std::string(Title(question.runtime)) + "\n";
   if (const std::string roomy = RoomyText(estimate); !roomy.empty()) text += Indented(roomy, style);
   text += PrintAssumptions(estimate.assumptions, style);
   if (estimate.device) {

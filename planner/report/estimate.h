@@ -61,6 +61,11 @@ struct Estimate : OnCard {
 };
 
 // "unet.onnx needs 14.43 GiB to train at batch 38 on Tesla T4, which has 14.56 GiB (tight)".
+// "unet.onnx training at batch 60 does not fit on Tesla T4: needs 23.47 GiB of 14.56 GiB (8.91 GiB too much)": of every
+// verb about a step.
+std::string StepVerdictText(const StepQuestion& question, Verdict verdict, const Device& device,
+                            const DeviceBand& band);
+// That where a card is named, else what the step needs.
 std::string VerdictLine(const Estimate& estimate);
 std::string PrintEstimate(const Estimate& estimate, const Style& style);
 Json ToJson(const Estimate& estimate);

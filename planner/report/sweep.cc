@@ -61,12 +61,8 @@ std::string HeadlineOf(const SweepReport& report) {
     text += "; " + SettingsText(without, asked) + (without == 1 ? " has" : " have") + " no answer";
   }
   if (!report.device) return text;
-  if (asked == 1)
-    return text +
-           (tight == 1  ? "; it is tight"
-            : held == 1 ? "; it fits"
-                        : "; it does not fit") +
-           " on " + CardText(*report.device);
+  if (asked == 1 && report.rows[0].verdict)
+    return StepVerdictText(report.question, *report.rows[0].verdict, *report.device, report.rows[0].band);
   text += "; " + SettingsText(held, asked) + (held > 1 ? " fit" : " fits") + " on " + CardText(*report.device);
   return tight == 0 ? text : text + ", " + std::to_string(tight) + " of them tight";
 }

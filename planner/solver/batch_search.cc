@@ -1,6 +1,5 @@
 #include "planner/solver/batch_search.h"
 
-#include <Eigen/Core>
 #include <algorithm>
 
 #include "graph/base/check.h"
@@ -149,22 +148,21 @@ class Search {
 }  // namespace
 
 int64_t IdealBatch(const Timeline& timeline, Bytes capacity, int64_t limit) {
-  const Eigen::Matrix<double, Eigen::Dynamic, 3> levels = LevelCoefficients(timeline);
-  if (levels.rows() == 0) return limit;
-  const auto at = [](int64_t batch) {
-    const double b = static_cast<double>(batch);
-    return Eigen::Vector3d(1, b, b * b);
-  };
+  const std::vector<RequestedLevel> levels = RequestedLevels(timeline);
+  if (levels.empty()) return limit;
   const auto room = static_cast<double>(capacity.count());
   // Sizes never fall when the batch grows, so the highest event of a batch that does not fit rules out every batch at
   // which that event alone does not fit; the next batch to try is the one below them.
   int64_t batch = limit;
-  Eigen::Index highest = 0;
-  while (batch > 0 && (levels * at(batch)).maxCoeff(&highest) > room) {
+  while (batch > 0) {
+    const RequestedLevel& highest = *std::max_element(
+        levels.begin(), levels.end(),
+        [batch](const RequestedLevel& a, const RequestedLevel& b) { return a.At(batch) < b.At(batch); });
+    if (highest.At(batch) <= room) break;
     int64_t fits = 0, fails = batch;
     while (fits + 1 < fails) {
       const int64_t middle = fits + (fails - fits) / 2;
-      (levels.row(highest) * at(middle) <= room ? fits : fails) = middle;
+      (highest.At(middle) <= room ? fits : fails) = middle;
     }
     batch = fits;
   }

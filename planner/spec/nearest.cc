@@ -4,17 +4,9 @@
 #include <cctype>
 #include <utility>
 
+#include "graph/base/text.h"
+
 namespace vramplan {
-namespace {
-
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
-
-}  // namespace
-
 int EditDistance(std::string_view a, std::string_view b) {
   // Optimal string alignment: three rows are enough, since a swap looks two rows back.
   std::vector<int> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1);

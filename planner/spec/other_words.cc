@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 
+#include "graph/base/text.h"
+
 namespace vramplan {
 namespace {
 
@@ -77,10 +79,9 @@ constexpr std::array kPrecisionWords = {
 
 // " batch-size " of "--Batch_Size", to be found in a row of words.
 std::string Word(std::string_view typed) {
-  std::string word = " ";
-  for (const char c : typed.substr(std::min(typed.find_first_not_of('-'), typed.size())))
-    word += c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return word + " ";
+  std::string word = LowerCase(typed.substr(std::min(typed.find_first_not_of('-'), typed.size())));
+  std::ranges::replace(word, '_', '-');
+  return " " + word + " ";
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "graph/base/check.h"
+#include "graph/base/text.h"
 #include "planner/spec/nearest.h"
 #include "planner/spec/other_words.h"
 
@@ -105,10 +106,7 @@ std::string_view NameIn(const Names<Enum, N>& names, Enum value) {
 }
 
 // PyTorch's classes are written AdamW and SGD.
-bool EqualInAnyCase(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
+bool EqualInAnyCase(std::string_view a, std::string_view b) { return LowerCase(a) == LowerCase(b); }
 
 template <typename Enum, size_t N>
 Result<Enum> ParseIn(const Names<Enum, N>& names, std::string_view option, std::string_view text) {
@@ -272,8 +270,7 @@ Result<Framework> ParsePyTorch(std::string_view version) {
 
 Result<Framework> ParseFramework(std::string_view text) {
   // "pytorch@2.10", and as people and pip write it: 2.10, v2.10, torch==2.10.0+cu128, "PyTorch 2.10", torch2.10.
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string lower = LowerCase(text);
   const size_t digit = std::min(lower.find_first_of("0123456789"), lower.size());
   std::string name = lower.substr(0, digit), version = lower.substr(digit);
   version.erase(std::min(version.find('+'), version.size()));  // a local version: what it was built for

@@ -15,7 +15,6 @@
 // run inside the backward.
 #pragma once
 
-#include <Eigen/Core>
 #include <string>
 #include <vector>
 
@@ -86,9 +85,18 @@ struct Timeline {
   const Block& operator[](BlockId id) const { return blocks[static_cast<size_t>(id.value)]; }
 };
 
-// Running sum of requested bytes after each event, as coefficients of 1, B, B^2: one row per event. The ideal peak of
-// any batch is (LevelCoefficients(t) * Eigen::Vector3d(1, b, b * b)).maxCoeff().
-Eigen::Matrix<double, Eigen::Dynamic, 3> LevelCoefficients(const Timeline& timeline);
+// Requested bytes as a polynomial in the batch. Sums of at most 2^53 bytes are exact in a double.
+struct RequestedLevel {
+  double c0 = 0, c1 = 0, c2 = 0;
+  double At(int64_t batch) const {
+    const auto b = static_cast<double>(batch);
+    return c0 + b * (c1 + b * c2);
+  }
+  friend bool operator==(const RequestedLevel&, const RequestedLevel&) = default;
+};
+
+// The level after each event. The ideal peak of a batch is the most that any of them is At() it.
+std::vector<RequestedLevel> RequestedLevels(const Timeline& timeline);
 
 // What is said of a step with this Timeline::refused.
 Note NoteOfRefusal(const std::string& refused);

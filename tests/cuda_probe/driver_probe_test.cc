@@ -7,16 +7,16 @@ using namespace vramplan::testing;
 
 namespace {
 
-struct Row {
+struct DriverProbeRow {
   const char* name;
   PretendMachine machine;
   std::vector<std::string> questions;
   std::string out;
 };
 
-void Check(const std::vector<Row>& rows) {
+void DriverProbeCheck(const std::vector<DriverProbeRow>& rows) {
   if (!HasPretendGpu()) return;
-  for (const Row& row : rows) {
+  for (const DriverProbeRow& row : rows) {
     CAPTURE(row.name);
     const PretendRun run = OnPretendGpu(row.machine, AskCard(row.questions));
     CHECK(run.out == row.out);
@@ -36,7 +36,7 @@ const std::string kOrName = "; or name a card instead: vramplan fit FILE.onnx --
 }  // namespace
 
 TEST_CASE("driver probe: what a machine says of its cards") {
-  Check({
+  DriverProbeCheck({
       {"one card",
        {.description = "card Tesla T4"},
        {"driver", "cards"},
@@ -88,7 +88,7 @@ TEST_CASE("driver probe: what a machine says of its cards") {
 }
 
 TEST_CASE("driver probe: what it may not ask is named") {
-  Check({
+  DriverProbeCheck({
       {"no NVML",
        {.description = "card Tesla T4", .nvml = false},
        {"driver", "cards", "used 0", "holders 0"},
@@ -131,7 +131,7 @@ TEST_CASE("driver probe: what it may not ask is named") {
 }
 
 TEST_CASE("driver probe: no card, one line each") {
-  Check({
+  DriverProbeCheck({
       {"no driver",
        {.driver = false},
        {"driver", "cards", "open 0", "used 0", "holders 0"},

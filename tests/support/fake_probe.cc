@@ -50,7 +50,8 @@ class FakeSession final : public CardSession {
     const auto grab = state_->script.neighbour.find(++state_->allocations);
     if (grab != state_->script.neighbour.end()) state_->others[static_cast<size_t>(card_)] += grab->second;
     if (Called("allocate " + std::to_string(bytes.count()))) return Lost();
-    const Bytes rounded = bytes.RoundedUpTo(card().facts.granularity);
+    const int64_t unit = card().facts.granularity.count();
+    const Bytes rounded = Bytes::Of((bytes.count() + unit - 1) / unit * unit);
     if (card().largest_piece && rounded > *card().largest_piece) return std::optional<uint64_t>();
     if (!Hold(rounded)) return std::optional<uint64_t>();
     const uint64_t address = next_;

@@ -28,7 +28,7 @@ std::vector<int64_t> Numbers(const std::string& text) {
   return numbers;
 }
 
-DType TypeOf(char letter) {
+DType OneOperatorTypeOf(char letter) {
   switch (letter) {
     case 'f':
       return DType::kFloat32;
@@ -57,8 +57,8 @@ struct Facts {
   std::vector<int64_t> order;  // axes from the slowest to the fastest; empty: contiguous
 };
 
-Facts FactsOf(const std::string& text) {
-  Facts facts{TypeOf(text[0]), Shape(), {}};
+Facts OneOperatorFactsOf(const std::string& text) {
+  Facts facts{OneOperatorTypeOf(text[0]), Shape(), {}};
   const size_t close = text.find(']');
   for (int64_t length : Numbers(text.substr(2, close - 2))) facts.shape.Append(length);
   const size_t at = text.find('@');
@@ -66,7 +66,7 @@ Facts FactsOf(const std::string& text) {
   return facts;
 }
 
-AttributeValue AttributeOf(const std::string& text) {
+AttributeValue OneOperatorAttribute(const std::string& text) {
   if (text[0] == '[') return Numbers(text.substr(1, text.size() - 2));
   if (text.find_first_not_of("-0123456789.") != std::string::npos) return text;
   if (text.find('.') != std::string::npos) return std::stod(text);
@@ -110,7 +110,7 @@ Trial::Trial(TrainingSpec given) : spec(std::move(given)), e(log, spec, 1, nullp
 
 Tensor Trial::Given(const std::string& text, const std::string& name) {
   if (text == "-") return Tensor();
-  const Facts facts = FactsOf(text.substr(2));
+  const Facts facts = OneOperatorFactsOf(text.substr(2));
   log.CallNext(name);
   Tensor t;
   if (facts.order.empty()) {
@@ -141,10 +141,10 @@ std::vector<Tensor> Trial::Run(const std::string& op, const std::string& attribu
   layer.name = op;
   for (const std::string& word : Words(attributes)) {
     const size_t equals = word.find('=');
-    layer.attributes.Set(word.substr(0, equals), AttributeOf(word.substr(equals + 1)));
+    layer.attributes.Set(word.substr(0, equals), OneOperatorAttribute(word.substr(equals + 1)));
   }
   for (const std::string& word : Words(outputs)) {
-    const Facts facts = FactsOf(word);
+    const Facts facts = OneOperatorFactsOf(word);
     layers.values.push_back({"", facts.type, facts.shape, Role::kActivation});
     layer.outputs.push_back(ValueId{static_cast<int32_t>(layers.values.size()) - 1});
   }

@@ -97,7 +97,7 @@ Operand PaddedUnevenly(PatternSource& source, NodeId root, int64_t axes, Attribu
 // "ConvBnFusion_BN_B_bn1.bias" (ONNX Runtime)
 bool NamesBatchNorm(std::string name) {
   std::erase(name, '_');
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  name = LowerCase(name);
   return name.find("batchnorm") != std::string::npos || name.find("fusedbn") != std::string::npos ||
          name.find("convbnfusion") != std::string::npos;
 }

@@ -115,11 +115,7 @@ constexpr std::string_view kSameNames =
     "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu HardSigmoid HardSwish IsInf IsNaN "
     "Log Mish Neg Reciprocal Relu Round Selu Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Tan Tanh";
 
-bool MatchSameName(PatternSource& source, NodeId root) {
-  std::string op = source[root].op;
-  std::ranges::transform(op, op.begin(), [](unsigned char c) { return std::tolower(c); });
-  return source.EmitOf(root, std::move(op));
-}
+bool MatchSameName(PatternSource& source, NodeId root) { return source.EmitOf(root, LowerCase(source[root].op)); }
 
 // Where(mask, number, x) is masked_fill; otherwise where.
 bool MatchWhere(PatternSource& source, NodeId root) {

@@ -12,13 +12,6 @@ namespace {
 
 using enum TextTable::Align;
 
-std::string Doing(Mode mode) {
-  return mode == Mode::kTrain   ? "training"
-         : mode == Mode::kEval  ? "evaluation"
-         : mode == Mode::kServe ? "serving"
-                                : "inference";
-}
-
 std::string Does(Mode mode) {
   return mode == Mode::kTrain   ? "trains"
          : mode == Mode::kEval  ? "evaluates"
@@ -156,9 +149,7 @@ std::string VerdictLine(const Fit& fit) {
     return file + " " + Does(question.mode) + " on " + CardText(card.device) + ": " + BatchesText(card) + "; batch " +
            std::to_string(question.batch) + " needs " + needs;
   }
-  return file + " " + Doing(question.mode) + (has_batch ? at_batch : "") + " " +
-         CardVerdictText(card.verdict, CardText(card.device), card.band.device(), Has(card)) +
-         (has_batch ? "; " + BatchesText(card) : "");
+  return StepVerdictText(question, card.verdict, card.device, card.band) + (has_batch ? "; " + BatchesText(card) : "");
 }
 
 // "with --lora 16 --checkpoint all it fits: 20.08 GiB, batch 1 is safe".

@@ -29,18 +29,6 @@ TEST_CASE("arithmetic is exact, and stuck at the ends of the range") {
   CHECK(Bytes::GiB(kMax) == Bytes::Max());
 }
 
-TEST_CASE("rounding up to a unit") {
-  struct Row {
-    int64_t count, unit, rounded;
-  };
-  for (const Row& row :
-       {Row{0, 512, 0}, Row{1, 512, 512}, Row{512, 512, 512}, Row{513, 512, 1024}, Row{-513, 512, -512},
-        Row{-512, 512, -512}, Row{kMax, 512, kMax}, Row{kMax - 511, 512, kMax - 511}, Row{5, 1, 5}}) {
-    CAPTURE(row.count);
-    CHECK(Bytes::Of(row.count).RoundedUpTo(Bytes::Of(row.unit)).count() == row.rounded);
-  }
-}
-
 TEST_CASE("text of bytes") {
   struct Row {
     int64_t count;

@@ -18,7 +18,7 @@ const std::string kProgram = R"({
     "ends": [[2, -1], [3, 1]]})";
 
 // The program of facts whose "train" is this text; nothing: it is malformed.
-std::optional<RecordedProgram> Read(const std::string& program) {
+std::optional<RecordedProgram> ReadProgramRead(const std::string& program) {
   const Result<Facts> facts = ReadFacts(R"({"schema": "vramplan.facts/1", "programs": {"train": )" + program + "}}");
   if (facts.ok()) return facts->training_program;
   CHECK(ToString(facts.error()).find("\"programs\" must be values, calls and ends that name each other") !=
@@ -34,7 +34,7 @@ std::string With(const std::string& part, const std::string& instead) {
 }
 
 TEST_CASE("program: every part") {
-  const std::optional<RecordedProgram> program = Read(kProgram);
+  const std::optional<RecordedProgram> program = ReadProgramRead(kProgram);
   REQUIRE(program.has_value());
   RecordedProgram expected;
   expected.values = {{DType::kFloat32, {8, 3}},
@@ -63,8 +63,8 @@ TEST_CASE("program: every part") {
 }
 
 TEST_CASE("program: the first call of the script's loss") {
-  CHECK_EQ(Read(kProgram)->loss, RecordedProgram::kAbsent);
-  CHECK_EQ(Read(With(R"("modules": [)", R"("loss": 1, "modules": [)"))->loss, 1);
+  CHECK_EQ(ReadProgramRead(kProgram)->loss, RecordedProgram::kAbsent);
+  CHECK_EQ(ReadProgramRead(With(R"("modules": [)", R"("loss": 1, "modules": [)"))->loss, 1);
 }
 
 TEST_CASE("program: what names nothing is refused") {
@@ -94,7 +94,7 @@ TEST_CASE("program: what names nothing is refused") {
   };
   for (const Row& row : rows) {
     CAPTURE(row.why);
-    CHECK(!Read(With(row.part, row.instead)).has_value());
+    CHECK(!ReadProgramRead(With(row.part, row.instead)).has_value());
   }
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("program: a function names what it makes, reads and keeps, and its bac
     return program.insert(program.find("\"calls\""), R"("backwards": [)" + backward + "], ");
   };
   const std::string good = R"(["vramplan.function", 0, [["%2"], ["%1"], ["%0"]], [3], {"backward": 0}])";
-  const std::optional<RecordedProgram> program = Read(with(good));
+  const std::optional<RecordedProgram> program = ReadProgramRead(with(good));
   REQUIRE(program.has_value());
   CHECK(program->backwards.size() == 1);
   CHECK(program->calls[1].target == kFunctionTarget);
@@ -123,7 +123,7 @@ TEST_CASE("program: a function names what it makes, reads and keeps, and its bac
            R"(["vramplan.function", 0, [["%2"], ["%1"], ["%0"]], [3], {"backward": "no"}])",
        }) {
     CAPTURE(call);
-    CHECK(!Read(with(call)).has_value());
+    CHECK(!ReadProgramRead(with(call)).has_value());
   }
 }
 

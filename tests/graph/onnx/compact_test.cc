@@ -17,7 +17,7 @@ onnx::ModelProto Compacted(const onnx::ModelProto& model) {
   return parsed;
 }
 
-onnx::TensorProto Tensor(int64_t elements) {
+onnx::TensorProto TensorOf(int64_t elements) {
   onnx::TensorProto tensor;
   tensor.set_name("w");
   tensor.add_dims(elements);
@@ -37,7 +37,7 @@ TEST_CASE("weights stay behind, wherever they are") {
   const int64_t small = ConstantValues::kMaxElements, large = small + 1;
   for (const int64_t elements : {small, large}) {
     const bool kept = elements == small;
-    onnx::TensorProto raw = Tensor(elements), typed = Tensor(elements);
+    onnx::TensorProto raw = TensorOf(elements), typed = TensorOf(elements);
     raw.set_raw_data(std::string(static_cast<size_t>(elements) * 4, 'x'));
     for (int64_t i = 0; i < elements; ++i) typed.add_float_data(1);
     onnx::ModelProto model;
@@ -62,7 +62,7 @@ TEST_CASE("weights stay behind, wherever they are") {
 
 TEST_CASE("a tensor that says it is small but is not") {
   onnx::ModelProto model;
-  onnx::TensorProto tensor = Tensor(1);
+  onnx::TensorProto tensor = TensorOf(1);
   tensor.set_raw_data(std::string(100'000, 'x'));
   *model.mutable_graph()->add_initializer() = tensor;
   CHECK(!Compacted(model).graph().initializer(0).has_raw_data());
@@ -84,7 +84,7 @@ TEST_CASE("of the metadata only what is ours, of the texts only what is read") {
   AddMetadata(node->mutable_unknown_fields(), 9, "namespace", std::string(10'000, 's'));
   AddMetadata(node->mutable_unknown_fields(), 9, kFxNodeKey, "%relu");
   auto* external = graph->add_initializer();
-  *external = Tensor(5000);
+  *external = TensorOf(5000);
   external->set_data_location(onnx::TensorProto::EXTERNAL);
   external->add_external_data()->set_key("location");
   graph->add_input()->set_doc_string("doc");
@@ -99,7 +99,7 @@ TEST_CASE("of the metadata only what is ours, of the texts only what is read") {
   kept->add_node()->set_op_type("Relu");
   AddMetadata(kept->mutable_node(0)->mutable_unknown_fields(), 9, kFxNodeKey, "%relu");
   kept->add_node()->add_attribute()->set_name("ep_cache_context");
-  *kept->add_initializer() = Tensor(5000);
+  *kept->add_initializer() = TensorOf(5000);
   kept->mutable_initializer(0)->set_data_location(onnx::TensorProto::EXTERNAL);
   kept->add_input();
   kept->add_value_info();

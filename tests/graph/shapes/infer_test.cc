@@ -7,7 +7,7 @@
 namespace vramplan {
 namespace {
 
-struct Inferred {
+struct InferInferred {
   Graph graph;
   Notes notes;
   Result<Shapes> shapes = Error();
@@ -19,8 +19,8 @@ struct Inferred {
   }
 };
 
-Inferred InferText(std::string_view text, const BindOptions& options = {}) {
-  Inferred result{GraphFromText(text), {}};
+InferInferred InferText(std::string_view text, const BindOptions& options = {}) {
+  InferInferred result{GraphFromText(text), {}};
   const auto binding = Bind(result.graph, options, &result.notes);
   if (!binding) {
     result.shapes = binding.error();
@@ -32,7 +32,7 @@ Inferred InferText(std::string_view text, const BindOptions& options = {}) {
 
 TEST_CASE("the batch goes through shapes that the graph computes") {
   // Attention's split into heads as TorchScript writes it: x.view(x.size(0), -1, 12, 64).transpose(1, 2)
-  const Inferred r = InferText(R"(
+  const InferInferred r = InferText(R"(
     agraph (float[batch, seq, 768] x) => (float[batch, 12, seq, 64] y)
         <int64[1] zero = {0}, int64[1] one = {1}, int64 first = {0}, int64[1] minus = {-1}, int64[1] heads = {12}, int64[1] width = {64}> {
       s = Shape (x)
@@ -42,7 +42,7 @@ TEST_CASE("the batch goes through shapes that the graph computes") {
       h = Reshape (x, t)
       y = Transpose <perm = [0, 2, 1, 3]> (h)
     })",
-                               {.dims = {{"seq", 128}}});
+                                    {.dims = {{"seq", 128}}});
   CHECK(r["b"] == "int64 []");
   CHECK(r["h"] == "float32 [B, 128, 12, 64]");
   CHECK(r["y"] == "float32 [B, 12, 128, 64]");
@@ -64,7 +64,7 @@ TEST_CASE("a squeeze of PyTorch leaves an axis that is longer than 1") {
 
 TEST_CASE("arithmetic on lengths, through floats and back") {
   // F.interpolate(x, scale_factor=2): (size * 2.0).floor()
-  const Inferred r = InferText(R"(
+  const InferInferred r = InferText(R"(
     agraph (float[batch, 3, 15, 17] x) => (float[batch, 3, 30, 34] y)
         <int64[1] two = {2}, int64[1] four = {4}, int64[1] zero = {0}, float scale = {2}> {
       s = Shape (x)
@@ -82,7 +82,7 @@ TEST_CASE("arithmetic on lengths, through floats and back") {
 
 TEST_CASE("Expand with a computed -1, as torch.export's predecessors write it") {
   // Where(Equal(target, -1), ones, target) makes the shape for Expand.
-  const Inferred r = InferText(R"(
+  const InferInferred r = InferText(R"(
     agraph (float[batch, 4] x, float[1, 1, 768] token) => (float[batch, 1, 768] y)
         <int64[1] zero = {0}, int64 first = {0}, int64[2] rest = {-1, -1}, int64[1] three = {3}, int64[3] minus = {-1, -1, -1}, int64[3] one = {1, 1, 1}> {
       s = Shape (x)
@@ -97,7 +97,7 @@ TEST_CASE("Expand with a computed -1, as torch.export's predecessors write it") 
 }
 
 TEST_CASE("what data decides is unknown, with one note where it begins") {
-  const Inferred r = InferText(R"(
+  const InferInferred r = InferText(R"(
     agraph (float[batch, 9] x) => (int64[2, n] y, float[n, n] z) {
       y = NonZero (x)
       z = Cast <to = 1> (y)
@@ -111,7 +111,7 @@ TEST_CASE("what data decides is unknown, with one note where it begins") {
 
 TEST_CASE("what a converter has left behind says how to convert again") {
   const auto hint = [](const std::string& op, const std::string& producer) {
-    const Inferred r =
+    const InferInferred r =
         InferText("<ir_version: 8, opset_import: [\"\" : 9], producer_name: \"" + producer +
                   "\">\nagraph (float[batch, 9] x) => (float[batch, 9] z) {\ny = " + op + " (x)\nz = Relu (y)\n}");
     return r.notes.all().empty() ? std::string() : r.notes.all()[0].hint;
@@ -124,12 +124,12 @@ TEST_CASE("what a converter has left behind says how to convert again") {
 }
 
 TEST_CASE("the file's own shapes do not override inference, and close what it leaves open") {
-  const Inferred wrong = InferText(R"(
+  const InferInferred wrong = InferText(R"(
     agraph (float[batch, 9] x) => (float[batch, 10] y) {
       y = Relu (x)
     })");
   CHECK(wrong["y"] == "float32 [B, 9]");
-  const Inferred open = InferText(R"(
+  const InferInferred open = InferText(R"(
     agraph (float[batch, 9] x) => (int64[2, 5] y) {
       y = NonZero (x)
     })");
@@ -138,14 +138,14 @@ TEST_CASE("the file's own shapes do not override inference, and close what it le
 }
 
 TEST_CASE("an operator without a rule takes its declared shape, with a note; without one it is unknown") {
-  const Inferred r = InferText(R"(
+  const InferInferred r = InferText(R"(
     <ir_version: 8, opset_import: ["" : 17, "com.example" : 1]>
     agraph (float[batch, 9] x) => (float16[batch, 18] y) {
       y = com.example.Twice (x)
     })");
   CHECK(r["y"] == "float16 [B, 18]");
   REQUIRE(r.notes.Has("unknown-operator"));
-  const Inferred none = InferText(R"(
+  const InferInferred none = InferText(R"(
     <ir_version: 8, opset_import: ["" : 17, "com.example" : 1]>
     agraph (float[batch, 9] x) => (float[batch, 18] z) {
       y = com.example.Twice (x)

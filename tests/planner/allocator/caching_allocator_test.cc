@@ -7,26 +7,27 @@
 namespace vramplan {
 namespace {
 
-constexpr int64_t kMiB = int64_t{1} << 20;
+constexpr int64_t kCachingAllocatorMiB = int64_t{1} << 20;
 
 TEST_CASE("one request: block and segment") {
   const struct {
     int64_t bytes, block, segment;
   } rows[] = {
       // c10/cuda/CUDACachingAllocator.cpp, round_size, get_allocation_size, should_split
-      {1, 512, 2 * kMiB},
-      {512, 512, 2 * kMiB},
-      {513, 1024, 2 * kMiB},
-      {40'000, 40'448, 2 * kMiB},
-      {kMiB, kMiB, 2 * kMiB},
-      {kMiB + 1, 1'049'088, 20 * kMiB},
-      {8'519'680, 8'519'680, 20 * kMiB},      // a cuBLAS workspace
-      {10 * kMiB - 1, 10 * kMiB, 10 * kMiB},  // rounds into a segment of its own
-      {10 * kMiB, 10 * kMiB, 10 * kMiB},
-      {21 * kMiB / 2, 21 * kMiB / 2, 12 * kMiB},  // 1.5 MiB left: split
-      {11 * kMiB, 12 * kMiB, 12 * kMiB},          // 1 MiB left: not split
-      {23 * kMiB / 2, 12 * kMiB, 12 * kMiB},
-      {64 * kMiB + 1, 64 * kMiB + 512, 66 * kMiB},
+      {1, 512, 2 * kCachingAllocatorMiB},
+      {512, 512, 2 * kCachingAllocatorMiB},
+      {513, 1024, 2 * kCachingAllocatorMiB},
+      {40'000, 40'448, 2 * kCachingAllocatorMiB},
+      {kCachingAllocatorMiB, kCachingAllocatorMiB, 2 * kCachingAllocatorMiB},
+      {kCachingAllocatorMiB + 1, 1'049'088, 20 * kCachingAllocatorMiB},
+      {8'519'680, 8'519'680, 20 * kCachingAllocatorMiB},  // a cuBLAS workspace
+      {10 * kCachingAllocatorMiB - 1, 10 * kCachingAllocatorMiB,
+       10 * kCachingAllocatorMiB},  // rounds into a segment of its own
+      {10 * kCachingAllocatorMiB, 10 * kCachingAllocatorMiB, 10 * kCachingAllocatorMiB},
+      {21 * kCachingAllocatorMiB / 2, 21 * kCachingAllocatorMiB / 2, 12 * kCachingAllocatorMiB},  // 1.5 MiB left: split
+      {11 * kCachingAllocatorMiB, 12 * kCachingAllocatorMiB, 12 * kCachingAllocatorMiB},  // 1 MiB left: not split
+      {23 * kCachingAllocatorMiB / 2, 12 * kCachingAllocatorMiB, 12 * kCachingAllocatorMiB},
+      {64 * kCachingAllocatorMiB + 1, 64 * kCachingAllocatorMiB + 512, 66 * kCachingAllocatorMiB},
   };
   for (const auto& row : rows) {
     CAPTURE(row.bytes);
@@ -43,7 +44,7 @@ TEST_CASE("one request: block and segment") {
 }
 
 // Requests in order; what is given back is written as its index, negative, minus one.
-struct Scenario {
+struct CachingAllocatorScenario {
   const char* name;
   const char* config;
   int64_t capacity;
@@ -53,41 +54,42 @@ struct Scenario {
 };
 
 TEST_CASE("requests one after the other") {
-  const Scenario scenarios[] = {
+  const CachingAllocatorScenario scenarios[] = {
       {"best fit: the smallest that is large enough, not the first",
        "",
        1 << 30,
-       {30 * kMiB, 14 * kMiB, 22 * kMiB, -1, -2, -3, 13 * kMiB},
-       {0, 32 * kMiB, 48 * kMiB, 32 * kMiB},
+       {30 * kCachingAllocatorMiB, 14 * kCachingAllocatorMiB, 22 * kCachingAllocatorMiB, -1, -2, -3,
+        13 * kCachingAllocatorMiB},
+       {0, 32 * kCachingAllocatorMiB, 48 * kCachingAllocatorMiB, 32 * kCachingAllocatorMiB},
        {Bytes::MiB(13), Bytes::MiB(14), Bytes::MiB(66), 3, 0}},
       {"equal ones: the lowest address",
        "",
        1 << 30,
-       {14 * kMiB, 14 * kMiB, -2, -1, 14 * kMiB},
-       {0, 16 * kMiB, 0},
+       {14 * kCachingAllocatorMiB, 14 * kCachingAllocatorMiB, -2, -1, 14 * kCachingAllocatorMiB},
+       {0, 16 * kCachingAllocatorMiB, 0},
        {Bytes::MiB(14), Bytes::MiB(14), Bytes::MiB(28), 2, 0}},
       {"neighbours that are free become one",
        "",
        1 << 30,
-       {4 * kMiB, 4 * kMiB, 4 * kMiB, -1, -2, 8 * kMiB},
-       {0, 4 * kMiB, 8 * kMiB, 0},
+       {4 * kCachingAllocatorMiB, 4 * kCachingAllocatorMiB, 4 * kCachingAllocatorMiB, -1, -2, 8 * kCachingAllocatorMiB},
+       {0, 4 * kCachingAllocatorMiB, 8 * kCachingAllocatorMiB, 0},
        {Bytes::MiB(12), Bytes::MiB(12), Bytes::MiB(20), 1, 0}},
       {"a full device: what is wholly free is given back, and the request tried again",
        "",
-       64 * kMiB,
-       {30 * kMiB, 30 * kMiB, -1, -2, 40 * kMiB},
-       {0, 32 * kMiB, 64 * kMiB},
+       64 * kCachingAllocatorMiB,
+       {30 * kCachingAllocatorMiB, 30 * kCachingAllocatorMiB, -1, -2, 40 * kCachingAllocatorMiB},
+       {0, 32 * kCachingAllocatorMiB, 64 * kCachingAllocatorMiB},
        {Bytes::MiB(40), Bytes::MiB(40), Bytes::MiB(40), 1, 1}},
       {"a split segment cannot be given back",
        "",
-       64 * kMiB,
-       {4 * kMiB, 40 * kMiB, -2, 50 * kMiB, 40 * kMiB},
-       {0, 22 * kMiB, -1, 64 * kMiB},
+       64 * kCachingAllocatorMiB,
+       {4 * kCachingAllocatorMiB, 40 * kCachingAllocatorMiB, -2, 50 * kCachingAllocatorMiB, 40 * kCachingAllocatorMiB},
+       {0, 22 * kCachingAllocatorMiB, -1, 64 * kCachingAllocatorMiB},
        {Bytes::MiB(44), Bytes::MiB(44), Bytes::MiB(60), 2, 1}},
       {"expandable: no slack, the freed front is extended",
        "expandable_segments:True",
        1 << 30,
-       {23 * kMiB / 2, -1, 44 * kMiB},
+       {23 * kCachingAllocatorMiB / 2, -1, 44 * kCachingAllocatorMiB},
        {0, 0},
        {Bytes::MiB(44), Bytes::MiB(44), Bytes::MiB(60), 0, 0}},
       {"expandable: a card without room gives nothing",
@@ -98,13 +100,18 @@ TEST_CASE("requests one after the other") {
        {Bytes(), Bytes(), Bytes(), 0, 1}},
       {"a fraction of the device",
        "per_process_memory_fraction:0.5",
-       64 * kMiB,
-       {30 * kMiB, 4 * kMiB},
+       64 * kCachingAllocatorMiB,
+       {30 * kCachingAllocatorMiB, 4 * kCachingAllocatorMiB},
        {0, -1},
        {Bytes::MiB(30), Bytes::MiB(30), Bytes::MiB(30), 1, 1}},
-      {"zero bytes take nothing", "", 64 * kMiB, {0, 1}, {0, 0}, {Bytes::Of(1), Bytes::Of(512), Bytes::MiB(2), 1, 0}},
+      {"zero bytes take nothing",
+       "",
+       64 * kCachingAllocatorMiB,
+       {0, 1},
+       {0, 0},
+       {Bytes::Of(1), Bytes::Of(512), Bytes::MiB(2), 1, 0}},
   };
-  for (const Scenario& scenario : scenarios) {
+  for (const CachingAllocatorScenario& scenario : scenarios) {
     CAPTURE(scenario.name);
     CachingAllocator allocator(Bytes::Of(scenario.capacity), ParseAllocatorConfig(scenario.config).value());
     std::vector<CachingAllocator::Handle> handles;
@@ -138,8 +145,8 @@ TEST_CASE("absurd sizes run out of memory, without overflow") {
 
 TEST_CASE("a picture of the segments") {
   CachingAllocator allocator(Bytes::GiB(1), {});
-  const auto first = allocator.Allocate(Bytes::Of(4 * kMiB - 100));
-  const auto second = allocator.Allocate(Bytes::Of(6 * kMiB));
+  const auto first = allocator.Allocate(Bytes::Of(4 * kCachingAllocatorMiB - 100));
+  const auto second = allocator.Allocate(Bytes::Of(6 * kCachingAllocatorMiB));
   const auto small = allocator.Allocate(Bytes::Of(1000));
   allocator.Free(first->handle);
   const std::vector<Segment> expected = {
@@ -148,14 +155,14 @@ TEST_CASE("a picture of the segments") {
        false,
        false,
        {{0, Bytes::MiB(4), Bytes(), -1},
-        {4 * kMiB, Bytes::MiB(6), Bytes::MiB(6), second->handle},
-        {10 * kMiB, Bytes::MiB(10), Bytes(), -1}}},
-      {22 * kMiB,
+        {4 * kCachingAllocatorMiB, Bytes::MiB(6), Bytes::MiB(6), second->handle},
+        {10 * kCachingAllocatorMiB, Bytes::MiB(10), Bytes(), -1}}},
+      {22 * kCachingAllocatorMiB,
        Bytes::MiB(2),
        true,
        false,
-       {{22 * kMiB, Bytes::Of(1024), Bytes::Of(1000), small->handle},
-        {22 * kMiB + 1024, Bytes::Of(2 * kMiB - 1024), Bytes(), -1}}},
+       {{22 * kCachingAllocatorMiB, Bytes::Of(1024), Bytes::Of(1000), small->handle},
+        {22 * kCachingAllocatorMiB + 1024, Bytes::Of(2 * kCachingAllocatorMiB - 1024), Bytes(), -1}}},
   };
   CHECK(allocator.Snapshot() == expected);
 }

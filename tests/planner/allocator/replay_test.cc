@@ -9,7 +9,7 @@
 namespace vramplan {
 namespace {
 
-constexpr int64_t kMiB = int64_t{1} << 20;
+constexpr int64_t kReplayMiB = int64_t{1} << 20;
 
 // A timeline written event by event; sizes are plain bytes, or bytes a sample.
 class TimelineWriter {
@@ -49,21 +49,21 @@ class TimelineWriter {
 //       0 |__4+b__|        backward, update  gradient 4, state 4
 TimelineWriter TwoSteps() {
   TimelineWriter w;
-  w.Allocate(Category::kParameters, 4 * kMiB);
-  w.Allocate(Category::kInputs, 0, 3 * kMiB / 2);
+  w.Allocate(Category::kParameters, 4 * kReplayMiB);
+  w.Allocate(Category::kInputs, 0, 3 * kReplayMiB / 2);
   BlockId state;
   for (int step = 1; step <= 2; ++step) {
     w.Step(step).In(Phase::kForward);
-    const BlockId activation = w.Allocate(Category::kActivations, 23 * kMiB / 2);
+    const BlockId activation = w.Allocate(Category::kActivations, 23 * kReplayMiB / 2);
     w.Mark(EventKind::kAfterForward);
     w.In(Phase::kBackward);
-    const BlockId gradient = w.Allocate(Category::kTemporaries, 4 * kMiB);
+    const BlockId gradient = w.Allocate(Category::kTemporaries, 4 * kReplayMiB);
     w.Retag(gradient, Category::kGradients);
     w.Free(activation);
     w.Mark(EventKind::kAfterBackward);
     w.In(Phase::kUpdate);
-    if (step == 1) state = w.Allocate(Category::kOptimizerState, 4 * kMiB);
-    const BlockId scratch = w.Allocate(Category::kTemporaries, 15 * kMiB);
+    if (step == 1) state = w.Allocate(Category::kOptimizerState, 4 * kReplayMiB);
+    const BlockId scratch = w.Allocate(Category::kTemporaries, 15 * kReplayMiB);
     w.Free(scratch);
     w.Free(gradient);
     w.Mark(EventKind::kStepEnd);
@@ -77,9 +77,9 @@ TEST_CASE("the highest request is that of a replay, whatever the allocator does 
     CHECK(RequestedPeak(writer.timeline(), batch) ==
           Replay(writer.timeline(), batch, AllocatorConfig(), Bytes::Max()).peak.requested);
   TimelineWriter setup;  // what the setup alone takes does not count
-  setup.Free(setup.Allocate(Category::kParameters, 8 * kMiB));
+  setup.Free(setup.Allocate(Category::kParameters, 8 * kReplayMiB));
   setup.Step(1).In(Phase::kForward);
-  setup.Allocate(Category::kActivations, kMiB);
+  setup.Allocate(Category::kActivations, kReplayMiB);
   CHECK(RequestedPeak(setup.timeline(), 1) == Bytes::MiB(1));
 }
 
@@ -91,8 +91,16 @@ TEST_CASE("steps, phases, categories and the blocks at the peak") {
   const std::vector<StepPeak> steps = {
       // 4 + 3 + 4 + 4 + 15 in the update; the 15 get the 16 that are left of a segment, in step 2 a segment of their
       // own
-      {1, {Bytes::MiB(30), Bytes::MiB(31), Bytes::MiB(40)}, Phase::kUpdate, Bytes::Of(37 * kMiB / 2), Bytes::MiB(11)},
-      {2, {Bytes::MiB(30), Bytes::MiB(31), Bytes::MiB(56)}, Phase::kUpdate, Bytes::Of(45 * kMiB / 2), Bytes::MiB(15)}};
+      {1,
+       {Bytes::MiB(30), Bytes::MiB(31), Bytes::MiB(40)},
+       Phase::kUpdate,
+       Bytes::Of(37 * kReplayMiB / 2),
+       Bytes::MiB(11)},
+      {2,
+       {Bytes::MiB(30), Bytes::MiB(31), Bytes::MiB(56)},
+       Phase::kUpdate,
+       Bytes::Of(45 * kReplayMiB / 2),
+       Bytes::MiB(15)}};
   CHECK(peak.steps == steps);
   CHECK(peak.peak == Levels{Bytes::MiB(30), Bytes::MiB(31), Bytes::MiB(56)});
   CHECK(!peak.out_of_memory);
@@ -129,13 +137,13 @@ TEST_CASE("steps, phases, categories and the blocks at the peak") {
 
 TEST_CASE("a step begins with the level that is there, and slack counts") {
   TimelineWriter w;
-  const BlockId parameters = w.Allocate(Category::kParameters, 40 * kMiB);
-  const BlockId loading = w.Allocate(Category::kTemporaries, 60 * kMiB);
+  const BlockId parameters = w.Allocate(Category::kParameters, 40 * kReplayMiB);
+  const BlockId loading = w.Allocate(Category::kTemporaries, 60 * kReplayMiB);
   w.Free(loading);
   w.Step(1).In(Phase::kForward);
   w.Free(parameters);
   w.In(Phase::kBackward);
-  w.Allocate(Category::kActivations, 23 * kMiB / 2);
+  w.Allocate(Category::kActivations, 23 * kReplayMiB / 2);
   const Peak peak = Replay(w.timeline(), 1, {}, Bytes::Max());
   // The transient of the setup is no step's; its segment is still reserved.
   CHECK(peak.steps ==
@@ -147,10 +155,10 @@ TEST_CASE("a step begins with the level that is there, and slack counts") {
 TEST_CASE("unsplit rest of a block is slack") {
   TimelineWriter w;
   w.Step(1).In(Phase::kForward);
-  w.Allocate(Category::kActivations, 23 * kMiB / 2);
+  w.Allocate(Category::kActivations, 23 * kReplayMiB / 2);
   w.Allocate(Category::kActivations, 700);
   const Peak peak = Replay(w.timeline(), 1, {}, Bytes::Max());
-  CHECK(peak.moment.slack == Bytes::Of(kMiB / 2 + 1024 - 700));
+  CHECK(peak.moment.slack == Bytes::Of(kReplayMiB / 2 + 1024 - 700));
   AllocatorConfig expandable;
   expandable.expandable_segments = true;
   CHECK(Replay(w.timeline(), 1, expandable, Bytes::Max()).moment.slack == Bytes::Of(1024 - 700));
@@ -178,7 +186,7 @@ TEST_CASE("out of memory: the replay stops at the event, with what was reached")
   CHECK(first.out_of_memory == size_t{4});
   CHECK(first.retries == 1);
   CHECK(first.steps.size() == 1);
-  CHECK(first.peak == Levels{Bytes::Of(37 * kMiB / 2), Bytes::Of(37 * kMiB / 2), Bytes::MiB(20)});
+  CHECK(first.peak == Levels{Bytes::Of(37 * kReplayMiB / 2), Bytes::Of(37 * kReplayMiB / 2), Bytes::MiB(20)});
   CHECK(first.moment.event == 2);
 
   const Peak second = Replay(w.timeline(), 2, {}, Bytes::MiB(40));

@@ -43,10 +43,10 @@ Tried Try(FakeScript script, int64_t batch, const CardLimits& limits = {}) {
   return result;
 }
 
-FakeScript OneT4() { return {.cards = {FakeT4()}}; }
+FakeScript CardReplayOneT4() { return {.cards = {FakeT4()}}; }
 
 TEST_CASE("a step on a card: levels, moments, and every byte of every block") {
-  const Tried result = Try(OneT4(), 1);
+  const Tried result = Try(CardReplayOneT4(), 1);
   const CardTry& tried = result.tried;
   CHECK(tried.end == End::kRan);
   CHECK(tried.peak.peak == Replay(TimelineText(kStep), 1, {}, Bytes::Max()).peak);
@@ -82,7 +82,8 @@ TEST_CASE("a step on a card: how it ends") {
     std::optional<Refusal::Cause> cause;
     Bytes others;
   };
-  FakeScript grabbed = OneT4(), grabbed_little = OneT4(), grabbed_less = OneT4(), pieces = OneT4(), lost = OneT4();
+  FakeScript grabbed = CardReplayOneT4(), grabbed_little = CardReplayOneT4(), grabbed_less = CardReplayOneT4(),
+             pieces = CardReplayOneT4(), lost = CardReplayOneT4();
   // 14'560 MiB are free for us. Batch 480 takes 20 + 14'400.
   grabbed.neighbour = {{2, Bytes::GiB(1)}};
   grabbed_less.neighbour = {{2, Bytes::MiB(100)}};
@@ -90,10 +91,10 @@ TEST_CASE("a step on a card: how it ends") {
   pieces.cards[0].largest_piece = Bytes::GiB(8);
   lost.lost_at = 9;
   const Row rows[] = {
-      {"it fits", OneT4(), 480, {}, End::kRan, {}, {}},
-      {"out of memory in the middle", OneT4(), 485, {}, End::kFull, Refusal::Cause::kCard, {}},
-      {"a margin", OneT4(), 480, {.margin = Bytes::MiB(256)}, End::kFull, Refusal::Cause::kMargin, {}},
-      {"a limit", OneT4(), 480, {.margin = {}, .most = Bytes::GiB(8)}, End::kFull, Refusal::Cause::kMost, {}},
+      {"it fits", CardReplayOneT4(), 480, {}, End::kRan, {}, {}},
+      {"out of memory in the middle", CardReplayOneT4(), 485, {}, End::kFull, Refusal::Cause::kCard, {}},
+      {"a margin", CardReplayOneT4(), 480, {.margin = Bytes::MiB(256)}, End::kFull, Refusal::Cause::kMargin, {}},
+      {"a limit", CardReplayOneT4(), 480, {.margin = {}, .most = Bytes::GiB(8)}, End::kFull, Refusal::Cause::kMost, {}},
       {"in pieces", pieces, 480, {}, End::kFull, Refusal::Cause::kFragmented, {}},
       {"a neighbour, and it fails", grabbed, 480, {}, End::kDisturbed, Refusal::Cause::kNeighbour, Bytes::GiB(1)},
       {"a neighbour, and it runs", grabbed_less, 480, {}, End::kRan, {}, Bytes::MiB(100)},
@@ -116,10 +117,10 @@ TEST_CASE("a step on a card: how it ends") {
 }
 
 TEST_CASE("a step on a card that is lost at any call ends with that error, and nothing stays taken") {
-  const size_t calls = Try(OneT4(), 1).calls.size();
+  const size_t calls = Try(CardReplayOneT4(), 1).calls.size();
   int lost = 0;
   for (int at = 1; at < static_cast<int>(calls); ++at) {
-    FakeScript script = OneT4();
+    FakeScript script = CardReplayOneT4();
     script.lost_at = at;
     const Tried result = Try(script, 1);
     CHECK(result.held == Bytes());
@@ -132,7 +133,7 @@ TEST_CASE("a step on a card that is lost at any call ends with that error, and n
 }
 
 TEST_CASE("a step on a card of which nothing can be seen from outside") {
-  FakeScript script = OneT4();
+  FakeScript script = CardReplayOneT4();
   script.hides_used = true;
   const Tried result = Try(script, 1);
   CHECK(result.tried.end == End::kRan);

@@ -166,7 +166,7 @@ TEST_CASE("watch: a command begins after the first look, which says what was the
 }
 
 // 4 GiB allocated, 4.5 reserved, a context of 350 MiB (200 to 450), weights of 1 GiB.
-WatchPrediction Predicted() {
+WatchPrediction WatchPredicted() {
   WatchPrediction prediction;
   prediction.levels = {Bytes::MiB(3900), Bytes::GiB(4), Bytes::MiB(4608)};
   prediction.context_low = Bytes::MiB(200);
@@ -220,7 +220,7 @@ TEST_CASE("explain: which level the difference belongs to") {
   };
   for (const Row& row : rows) {
     CAPTURE(row.what);
-    const Explanation said = Explain(row.seen, Predicted());
+    const Explanation said = Explain(row.seen, WatchPredicted());
     CHECK(Name(said.place) == Name(row.place));
     CHECK(said.level == row.level);
     CAPTURE(said.text);
@@ -229,18 +229,18 @@ TEST_CASE("explain: which level the difference belongs to") {
 }
 
 TEST_CASE("the context of a run: only when it can be one") {
-  CHECK(ContextOfRun(Took(Bytes::MiB(4608 + 280)), Predicted()) == Bytes::MiB(280));
-  CHECK(ContextOfRun(Took(Bytes::MiB(4608 + 100)), Predicted()) == Bytes::MiB(100));
-  CHECK(!ContextOfRun(Took(Bytes::MiB(4608 + 99)), Predicted()));
-  CHECK(ContextOfRun(Took(Bytes::MiB(4608 + 900)), Predicted()) == Bytes::MiB(900));
-  CHECK(!ContextOfRun(Took(Bytes::MiB(4608 + 901)), Predicted()));
-  CHECK(!ContextOfRun(Took(Bytes::MiB(4000)), Predicted()));
+  CHECK(ContextOfRun(Took(Bytes::MiB(4608 + 280)), WatchPredicted()) == Bytes::MiB(280));
+  CHECK(ContextOfRun(Took(Bytes::MiB(4608 + 100)), WatchPredicted()) == Bytes::MiB(100));
+  CHECK(!ContextOfRun(Took(Bytes::MiB(4608 + 99)), WatchPredicted()));
+  CHECK(ContextOfRun(Took(Bytes::MiB(4608 + 900)), WatchPredicted()) == Bytes::MiB(900));
+  CHECK(!ContextOfRun(Took(Bytes::MiB(4608 + 901)), WatchPredicted()));
+  CHECK(!ContextOfRun(Took(Bytes::MiB(4000)), WatchPredicted()));
   Watched other = Took(Bytes::MiB(4608 + 280));
   other.source = WatchSource::kDifference;
-  CHECK(!ContextOfRun(other, Predicted()));
+  CHECK(!ContextOfRun(other, WatchPredicted()));
   Watched two = Took(Bytes::MiB(4608 + 280));
   two.processes.push_back({kLoader, "python3", true, 0, Bytes::MiB(1), Bytes::MiB(1), Bytes::MiB(1)});
-  CHECK(!ContextOfRun(two, Predicted()));
+  CHECK(!ContextOfRun(two, WatchPredicted()));
 }
 
 }  // namespace

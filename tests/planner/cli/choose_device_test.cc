@@ -29,7 +29,7 @@ FakeCard Second() {
   return card;
 }
 
-bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool ChooseDeviceHas(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST_CASE("--gpu auto: the card, less what others hold") {
   const ScratchStore store("auto");
@@ -63,13 +63,13 @@ TEST_CASE("several cards: the table of all, of those that were named, in that or
   CHECK(second < third);
   CHECK(third != std::string::npos);
   const Said sweep = Do("sweep MODELS/unet.onnx --over batch=8,60 --gpu l4,t4 --format csv");
-  CHECK(Has(sweep.out, "Tesla T4"));
+  CHECK(ChooseDeviceHas(sweep.out, "Tesla T4"));
   CHECK(Do("estimate MODELS/mlp.onnx --gpu t4,l4").exit_code == 2);
 }
 
 TEST_CASE("cards that the framework has no wheel for are left out, or said") {
   const auto listed = [](const std::string& options, const std::string& id) {
-    return Has(Do("fit MODELS/mlp.onnx --gpu all --batch 8" + options).out, "\n  " + id + " ");
+    return ChooseDeviceHas(Do("fit MODELS/mlp.onnx --gpu all --batch 8" + options).out, "\n  " + id + " ");
   };
   CHECK_FALSE(listed("", "k80"));
   CHECK_FALSE(listed("", "p100"));
@@ -79,18 +79,19 @@ TEST_CASE("cards that the framework has no wheel for are left out, or said") {
   CHECK(listed(" --framework pytorch@2.7", "k80"));
   CHECK(listed(" --framework onnxruntime --mode infer", "k80"));
   const Said old = Do("fit MODELS/mlp.onnx --gpu p100");
-  CHECK(Has(old.err,
-            "PyTorch 2.15 has no wheel for capability below 7.5: Tesla P100 16GB (hint: type --framework "
-            "pytorch@2.14)"));
+  CHECK(ChooseDeviceHas(old.err,
+                        "PyTorch 2.15 has no wheel for capability below 7.5: Tesla P100 16GB (hint: type --framework "
+                        "pytorch@2.14)"));
   CHECK(Do("fit MODELS/mlp.onnx --gpu t4").err.find("wheel") == std::string::npos);
 }
 
 TEST_CASE("emulated bf16 is told") {
-  CHECK(Has(Do("fit MODELS/mlp.onnx --gpu t4,a10 --precision bf16").err,
-            "bf16 is emulated below capability 8.0, in the same bytes and without tensor cores: Tesla T4 (hint: type "
-            "--precision fp16)"));
-  CHECK_FALSE(Has(Do("fit MODELS/mlp.onnx --gpu a10 --precision bf16").err, "emulated"));
-  CHECK(Has(Do("plan MODELS/mlp.onnx --gpu t4 --precision amp-bf16").err, "type --precision amp-fp16"));
+  CHECK(ChooseDeviceHas(
+      Do("fit MODELS/mlp.onnx --gpu t4,a10 --precision bf16").err,
+      "bf16 is emulated below capability 8.0, in the same bytes and without tensor cores: Tesla T4 (hint: type "
+      "--precision fp16)"));
+  CHECK_FALSE(ChooseDeviceHas(Do("fit MODELS/mlp.onnx --gpu a10 --precision bf16").err, "emulated"));
+  CHECK(ChooseDeviceHas(Do("plan MODELS/mlp.onnx --gpu t4 --precision amp-bf16").err, "type --precision amp-fp16"));
 }
 
 TEST_CASE("where it is said") {
@@ -98,15 +99,16 @@ TEST_CASE("where it is said") {
   FakeProbe machine({.cards = {FakeT4()}});
   const Said fit = Do("fit MODELS/unet.onnx --gpu auto --batch 1", &machine);
   CHECK(fit.exit_code == 0);
-  CHECK(Has(fit.FirstLine(), "on Tesla T4 (others hold 600.00 MiB of it): needs "));
-  CHECK(Has(fit.FirstLine(), " of 14.41 GiB"));
-  CHECK(Has(fit.out, "gpu auto (Tesla T4, card 0)"));
-  CHECK(Has(fit.out, "held 600.00 MiB"));
+  CHECK(ChooseDeviceHas(fit.FirstLine(), "on Tesla T4 (others hold 600.00 MiB of it): needs "));
+  CHECK(ChooseDeviceHas(fit.FirstLine(), " of 14.41 GiB"));
+  CHECK(ChooseDeviceHas(fit.out, "gpu auto (Tesla T4, card 0)"));
+  CHECK(ChooseDeviceHas(fit.out, "held 600.00 MiB"));
   const Said json = Do("fit MODELS/unet.onnx --gpu auto --batch 1 --format json", &machine);
-  CHECK(Has(json.out, "\"held_bytes\": 629145600"));
-  CHECK(Has(json.out, "\"held\": {\n      \"value\": 629145600"));
-  CHECK(Has(Do("plan MODELS/mlp.onnx --gpu auto", &machine).FirstLine(), "(others hold 600.00 MiB of it)"));
-  CHECK(Has(Do("estimate MODELS/mlp.onnx --gpu auto", &machine).FirstLine(), "(others hold 600.00 MiB of it)"));
+  CHECK(ChooseDeviceHas(json.out, "\"held_bytes\": 629145600"));
+  CHECK(ChooseDeviceHas(json.out, "\"held\": {\n      \"value\": 629145600"));
+  CHECK(ChooseDeviceHas(Do("plan MODELS/mlp.onnx --gpu auto", &machine).FirstLine(), "(others hold 600.00 MiB of it)"));
+  CHECK(ChooseDeviceHas(Do("estimate MODELS/mlp.onnx --gpu auto", &machine).FirstLine(),
+                        "(others hold 600.00 MiB of it)"));
   // Others grow: less fits.
   FakeCard full = FakeT4();
   full.facts.holders[0].bytes = Bytes::GiB(14);
@@ -123,7 +125,7 @@ TEST_CASE("several cards: the one with most free memory, or the one that is name
     CAPTURE(wrong);
     const Said said = Do("fit MODELS/mlp.onnx --gpu " + std::string(wrong), &machine);
     CHECK(said.exit_code == 2);
-    CHECK(Has(said.err, "is not a card of this machine, which has auto:0 or auto:1"));
+    CHECK(ChooseDeviceHas(said.err, "is not a card of this machine, which has auto:0 or auto:1"));
   }
   CHECK(Do("fit MODELS/mlp.onnx --gpu automatic", &machine).exit_code == 2);
 }
@@ -146,8 +148,8 @@ TEST_CASE("without NVML a context of ours counts as held, and that is said") {
   const ScratchStore store("blind");
   FakeProbe machine({.cards = {FakeT4()}, .hides_used = true});
   const Said said = Do("fit MODELS/unet.onnx --gpu auto --batch 1", &machine);
-  CHECK(Has(said.FirstLine(), "(others hold 800.00 MiB of it)"));
-  CHECK(Has(said.err, "vramplan's own context counts as held by others"));
+  CHECK(ChooseDeviceHas(said.FirstLine(), "(others hold 800.00 MiB of it)"));
+  CHECK(ChooseDeviceHas(said.err, "vramplan's own context counts as held by others"));
   CHECK(machine.held() == Bytes());
 }
 
@@ -158,7 +160,7 @@ TEST_CASE("no card: exit 4, and one line") {
     CHECK(said.exit_code == 4);
     CHECK(said.out.empty());
     CHECK(std::count(said.err.begin(), said.err.end(), '\n') == 1);
-    CHECK(Has(said.err, "--gpu t4"));
+    CHECK(ChooseDeviceHas(said.err, "--gpu t4"));
   }
 }
 
@@ -176,23 +178,23 @@ TEST_CASE("a stored profile is used: of this card, else of its kind") {
   const ScratchStore store("stored");
   FakeProbe machine({.cards = {FakeT4()}});
   const std::string ask = "fit MODELS/unet.onnx --gpu auto --batch 1";
-  CHECK_FALSE(Has(Do(ask, &machine).out, "profile"));
+  CHECK_FALSE(ChooseDeviceHas(Do(ask, &machine).out, "profile"));
   Put(store, "any.json", kProfile);
   Said said = Do(ask, &machine);
-  CHECK(Has(said.out, "any.json"));
-  CHECK(Has(said.out, "context 295.64 MiB"));
+  CHECK(ChooseDeviceHas(said.out, "any.json"));
+  CHECK(ChooseDeviceHas(said.out, "context 295.64 MiB"));
   std::string own = kProfile;
   own.replace(own.find("310000000"), 9, "320000000");
   Put(store, "GPU-11111111-2222-3333-4444-555555555555.json", own);
   said = Do(ask, &machine);
-  CHECK(Has(said.out, "context 305.18 MiB"));
+  CHECK(ChooseDeviceHas(said.out, "context 305.18 MiB"));
   CHECK(said.err.find("profile-driver") == std::string::npos);
   // What the user gives goes before it.
-  CHECK(Has(Do(ask + " --context 400MiB", &machine).out, "context 400.00 MiB"));
+  CHECK(ChooseDeviceHas(Do(ask + " --context 400MiB", &machine).out, "context 400.00 MiB"));
   const testing::ScratchFile given("given.json", kProfile);
-  CHECK(Has(Do(ask + " --profile " + given.path(), &machine).out, "context 295.64 MiB"));
+  CHECK(ChooseDeviceHas(Do(ask + " --profile " + given.path(), &machine).out, "context 295.64 MiB"));
   // A catalogue card is not this one.
-  CHECK_FALSE(Has(Do("fit MODELS/unet.onnx --gpu t4 --batch 1", &machine).out, "profile"));
+  CHECK_FALSE(ChooseDeviceHas(Do("fit MODELS/unet.onnx --gpu t4 --batch 1", &machine).out, "profile"));
 }
 
 TEST_CASE("a stored profile of another driver, and one that is broken") {
@@ -202,12 +204,12 @@ TEST_CASE("a stored profile of another driver, and one that is broken") {
   old.replace(old.find("580.95.05"), 9, "535.10.05");
   Put(store, "GPU-11111111-2222-3333-4444-555555555555.json", old);
   Said said = Do("fit MODELS/unet.onnx --gpu auto --batch 1", &machine);
-  CHECK(Has(said.err, "was measured with driver 535.10.05, and this is 580.95.05"));
+  CHECK(ChooseDeviceHas(said.err, "was measured with driver 535.10.05, and this is 580.95.05"));
   Put(store, "GPU-11111111-2222-3333-4444-555555555555.json", "{");
   said = Do("fit MODELS/unet.onnx --gpu auto --batch 1", &machine);
   CHECK(said.exit_code == 0);
-  CHECK(Has(said.err, "is not JSON"));
-  CHECK(Has(said.err, "run vramplan calibrate again"));
+  CHECK(ChooseDeviceHas(said.err, "is not JSON"));
+  CHECK(ChooseDeviceHas(said.err, "run vramplan calibrate again"));
 }
 
 TEST_CASE("the folders of the XDG specification") {

@@ -11,7 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "planner/cli/options.h"
+#include "planner/cli/option_row.h"
+#include "planner/cli/verbs.h"
 #include "tests/support/command_line.h"
 
 namespace vramplan {
@@ -122,11 +123,12 @@ TEST_CASE("completion: another shell is refused") {
 TEST_CASE("the manual page has every verb, and no line that troff would read as its own") {
   const std::string manual = Do("manual").out;
   CHECK(manual.starts_with(".TH VRAMPLAN 1"));
-  for (int v = 0; v < kVerbs; ++v)
-    CHECK(manual.find("\n.SS " + std::string(Name(static_cast<Verb>(v))) + "\n") != std::string::npos);
+  for (const VerbRow& row : VerbRows())
+    CHECK(manual.find("\n.SS " + std::string(row.name) + "\n") != std::string::npos);
   size_t own = 0;
   for (size_t at = manual.find("\n."); at != std::string::npos; at = manual.find("\n.", at + 1)) ++own;
-  CHECK(own == 5 + 3 * kVerbs);  // three headings, and around each help .nf and .fi; of each verb a heading too
+  CHECK(own ==
+        5 + 3 * VerbRows().size());  // three headings, and around each help .nf and .fi; of each verb a heading too
 }
 
 }  // namespace

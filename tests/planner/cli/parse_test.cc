@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/cli/help.h"
+#include "planner/cli/verbs.h"
 
 namespace vramplan {
 namespace {
@@ -124,21 +125,20 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
   };
   constexpr Row kRows[] = {
       {"",
-       "vramplan: no verb is given: fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, "
-       "calibrate, validate, watch, explain, run, compare, sweep, diff or models (hint: type "
+       "vramplan: no verb is given: fit, run, plan, estimate, explain, sweep, inspect, gpus, models, diff, probe, "
+       "calibrate, validate, watch, trace, compare, replay, solve or check (hint: type "
        "vramplan fit "
        "FILE.onnx "
        "--gpu t4, or "
        "vramplan --help)"},
       {"fot m.onnx",
-       "fot: is not one of fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, calibrate, "
-       "validate, "
-       "watch, explain, run, compare, sweep, diff or models (hint: "
+       "fot: is not one of fit, run, plan, estimate, explain, sweep, inspect, gpus, models, diff, probe, calibrate, "
+       "validate, watch, trace, compare, replay, solve or check (hint: "
        "did you mean "
        "fit?)"},
       {"m.onnx",
-       "m.onnx: a verb comes first: fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, "
-       "calibrate, validate, watch, explain, run, compare, sweep, diff or models (hint: type "
+       "m.onnx: a verb comes first: fit, run, plan, estimate, explain, sweep, inspect, gpus, models, diff, probe, "
+       "calibrate, validate, watch, trace, compare, replay, solve or check (hint: type "
        "vramplan fit "
        "m.onnx "
        "--gpu t4)"},
@@ -190,7 +190,7 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
       {"fit m.onnx --gpu t4 --context 500",
        "--context: \"500\" is 500 B: its unit is missing (hint: type --context 500MiB)"},
       {"estimate m.onnx --mode inference",
-       "--mode: \"inference\" is not one of train, eval or infer (hint: type --mode infer)"},
+       "--mode: \"inference\" is not one of train, eval, infer or serve (hint: type --mode infer)"},
       {"estimate m.onnx --dim", "--dim: no value is given (hint: type --dim NAME=N)"},
       {"estimate m.onnx --format yaml",
        "--format: \"yaml\" is not one of text, json, html, svg or snapshot (hint: type --format json)"},
@@ -247,10 +247,9 @@ TEST_CASE("golden --help") {
     for (std::string line; std::getline(lines, line);) CHECK_LE(line.size(), 100);
   };
   is_golden(HelpText(), "vramplan");
-  for (int verb = 0; verb < kVerbs; ++verb) {
-    const std::string name(Name(static_cast<Verb>(verb)));
-    is_golden(HelpText(static_cast<Verb>(verb), true), name);
-    is_golden(HelpText(static_cast<Verb>(verb), false), name + "-first");
+  for (const VerbRow& row : VerbRows()) {
+    is_golden(HelpText(row.verb, true), row.name);
+    is_golden(HelpText(row.verb, false), row.name + std::string("-first"));
   }
 }
 

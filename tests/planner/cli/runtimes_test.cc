@@ -11,7 +11,7 @@ namespace {
 using testing::Do;
 using testing::Said;
 
-int64_t At(const std::string& json, const std::string& from, const std::string& member) {
+int64_t RuntimesAt(const std::string& json, const std::string& from, const std::string& member) {
   const size_t start = json.find(from);
   REQUIRE_MESSAGE(start != std::string::npos, from);
   const size_t at = json.find("\"" + member + "\": ", start);
@@ -58,38 +58,38 @@ TEST_CASE("what does not go together is one line that says what to type") {
 TEST_CASE("onnxruntime: inference of the file, two runs, a band, and the arena's growth") {
   const Said text = Do("estimate MODELS/resnet50.onnx --framework onnxruntime --batch 8 --gpu t4");
   CHECK(text.exit_code == 0);
-  CHECK_MESSAGE(text.FirstLine().find(" to infer at batch 8 on Tesla T4") != std::string::npos, text.FirstLine());
+  CHECK_MESSAGE(text.FirstLine().find(" inference at batch 8 fits on Tesla T4") != std::string::npos, text.FirstLine());
   CHECK_MESSAGE(text.FirstLine().ends_with("reserved by ONNX Runtime"), text.FirstLine());
   CHECK(text.out.find("ort-arena kNextPowerOfTwo") != std::string::npos);
   const std::string line = "estimate MODELS/resnet50.onnx --framework onnxruntime --batch 8 --format json";
   const std::string doubling = Do(line).out, exact = Do(line + " --ort-arena kSameAsRequested").out;
   // Doubling regions have room for the second run's block; those of one tensor each do not (269,484,032 and 286,663,424
   // B with ONNX Runtime 1.31).
-  CHECK(At(exact, "\"peak\"", "reserved") > At(doubling, "\"peak\"", "reserved"));
-  CHECK(At(exact, "\"peak\"", "requested") == At(doubling, "\"peak\"", "requested"));
+  CHECK(RuntimesAt(exact, "\"peak\"", "reserved") > RuntimesAt(doubling, "\"peak\"", "reserved"));
+  CHECK(RuntimesAt(exact, "\"peak\"", "requested") == RuntimesAt(doubling, "\"peak\"", "requested"));
   for (const std::string& json : {doubling, exact}) {
-    const int64_t low = At(json, "\"parts\"", "low"), likely = At(json, "\"parts\"", "likely"),
-                  high = At(json, "\"parts\"", "high");
+    const int64_t low = RuntimesAt(json, "\"parts\"", "low"), likely = RuntimesAt(json, "\"parts\"", "likely"),
+                  high = RuntimesAt(json, "\"parts\"", "high");
     CHECK(low < likely);
     CHECK(likely < high);
     CHECK(json.find("\"step\": 2") != std::string::npos);
     int64_t sum = 0;
     for (const char* category : {"parameters", "buffers", "gradients", "optimizer_state", "activations", "temporaries",
                                  "inputs", "workspace", "slack"}) {
-      sum += At(json, "\"categories\"", category);
+      sum += RuntimesAt(json, "\"categories\"", category);
     }
-    CHECK(sum == At(json, "\"peak\"", "allocated"));
+    CHECK(sum == RuntimesAt(json, "\"peak\"", "allocated"));
   }
 }
 
 TEST_CASE("onnxruntime: fit finds the largest batch of the file's types and of halves") {
   const Said said = Do("fit MODELS/resnet50.onnx --framework onnxruntime --gpu t4 --format json");
   CHECK(said.exit_code == 0);
-  const int64_t own = At(said.out, "\"ladder\"", "largest_batch");
-  const int64_t halves = At(said.out, "\"precision\": \"fp16\"", "largest_batch");
+  const int64_t own = RuntimesAt(said.out, "\"ladder\"", "largest_batch");
+  const int64_t halves = RuntimesAt(said.out, "\"precision\": \"fp16\"", "largest_batch");
   CHECK(own > 100);
   CHECK(halves > own);
-  CHECK(own == At(said.out, "\"margin_bytes\"", "largest_batch"));
+  CHECK(own == RuntimesAt(said.out, "\"margin_bytes\"", "largest_batch"));
   const std::string batch = "fit MODELS/resnet50.onnx --framework onnxruntime --gpu t4 --batch ";
   CHECK(Do(batch + std::to_string(own)).exit_code == 0);
   CHECK(Do(batch + std::to_string(own + 1)).exit_code == 3);
@@ -107,17 +107,18 @@ TEST_CASE("tensorflow and jax: a pool that is taken whole, a wide band, and a wa
     CHECK(said.err.find(": the tensors are those of PyTorch") != std::string::npos);
     const std::string json =
         Do("estimate MODELS/resnet50.onnx --gpu t4 --batch 8 --format json --framework " + std::string(name)).out;
-    const int64_t likely = At(json, "\"peak\"", "reserved");
-    CHECK(At(json, "\"parts\"", "low") == likely / 2);
-    CHECK(At(json, "\"parts\"", "high") == likely / 2 * 3 + likely % 2);
+    const int64_t likely = RuntimesAt(json, "\"peak\"", "reserved");
+    CHECK(RuntimesAt(json, "\"parts\"", "low") == likely / 2);
+    CHECK(RuntimesAt(json, "\"parts\"", "high") == likely / 2 * 3 + likely % 2);
     CHECK(json.find("\"taken_whole\": true") != std::string::npos);
     // A smaller pool holds a smaller batch.
     const std::string fit = "fit MODELS/resnet50.onnx --gpu t4 --format json --framework " + std::string(name);
-    CHECK(At(Do(fit + " --mem-fraction 0.3").out, "\"margin_bytes\"", "largest_batch") <
-          At(Do(fit).out, "\"margin_bytes\"", "largest_batch"));
+    CHECK(RuntimesAt(Do(fit + " --mem-fraction 0.3").out, "\"margin_bytes\"", "largest_batch") <
+          RuntimesAt(Do(fit).out, "\"margin_bytes\"", "largest_batch"));
   }
   const std::string jax = "estimate MODELS/resnet50.onnx --framework jax --batch 8 --format json";
-  CHECK(At(Do(jax + " --donate on").out, "\"peak\"", "requested") < At(Do(jax).out, "\"peak\"", "requested"));
+  CHECK(RuntimesAt(Do(jax + " --donate on").out, "\"peak\"", "requested") <
+        RuntimesAt(Do(jax).out, "\"peak\"", "requested"));
 }
 
 }  // namespace

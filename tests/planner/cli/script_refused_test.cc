@@ -137,7 +137,7 @@ TEST_CASE("what cannot be answered is one line") {
        "card, or --context SIZE)"},
       {"--gpu t4 --steps 0",
        {kWhole, kCard},
-       "--steps: \"0\" is not a number of steps from 1 to a million (hint: type --steps 3)",
+       "--steps: \"0\" is not a whole number from 1 to 1000000 (hint: type --steps 3)",
        2},
       {"--gpu t4 --steps 2 --until-exit",
        {kWhole, kCard},

@@ -110,8 +110,9 @@ TEST_CASE("sweep: the headline says what is needed, and how many settings fit") 
   CHECK_EQ(first_line("sweep MODELS/unet.onnx --gpu t4 --over batch=1,16,64"),
            "unet.onnx needs from " + device("1") + " to " + device("64") +
                " to train, depending on batch; 2 of 3 settings fit on Tesla T4");
-  CHECK_EQ(first_line("sweep MODELS/unet.onnx --gpu t4 --over batch=64"),
-           "unet.onnx needs " + device("64") + " to train; it does not fit on Tesla T4");
+  // Of one setting it is the verdict of fit and estimate.
+  const std::string of_estimate = first_line("estimate MODELS/unet.onnx --gpu t4 --batch 64");
+  CHECK_EQ(first_line("sweep MODELS/unet.onnx --gpu t4 --over batch=64"), of_estimate.substr(0, of_estimate.find(';')));
   CHECK(first_line("sweep MODELS/unet.onnx --gpu t4 --over batch=1,2 --over precision=fp32,bf16 --mode infer")
             .ends_with(" to infer, depending on batch and precision; all 4 settings fit on Tesla T4"));
   // A checkpoint that the model does not have.
@@ -155,9 +156,12 @@ TEST_CASE("sweep: at the border of the card the first line says tight, as fit do
     const std::string out = Do("sweep MODELS/unet.onnx --over batch=" + batches + " --gpu t4").out;
     return out.substr(0, out.find('\n'));
   };
-  CHECK_EQ(first_line("30"), "unet.onnx needs 11.99 GiB to train; it fits on Tesla T4");
-  CHECK_EQ(first_line("38"), "unet.onnx needs 14.43 GiB to train; it is tight on Tesla T4");
-  CHECK_EQ(first_line("40"), "unet.onnx needs 15.80 GiB to train; it does not fit on Tesla T4");
+  CHECK_EQ(first_line("30"),
+           "unet.onnx training at batch 30 fits on Tesla T4: needs 11.99 GiB of 14.56 GiB (2.57 GiB free)");
+  CHECK_EQ(first_line("38"),
+           "unet.onnx training at batch 38 is tight on Tesla T4: needs 14.43 GiB of 14.56 GiB and may need 15.66 GiB");
+  CHECK_EQ(first_line("40"),
+           "unet.onnx training at batch 40 does not fit on Tesla T4: needs 15.80 GiB of 14.56 GiB (1.24 GiB too much)");
   CHECK_EQ(
       first_line("30,38,40"),
       "unet.onnx needs from 11.99 GiB to 15.80 GiB to train, depending on batch; 2 of 3 settings fit on Tesla T4, 1 of "

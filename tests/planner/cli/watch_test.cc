@@ -16,9 +16,9 @@ namespace vramplan::testing {
 namespace {
 
 // A command that runs until it has been looked at.
-class Command {
+class ShellCommand {
  public:
-  explicit Command(const std::string& last = "")
+  explicit ShellCommand(const std::string& last = "")
       : over_("watch_over_" + std::to_string(++count_)),
         script_("watch_run_" + std::to_string(count_) + ".sh",
                 "while [ ! -s " + over_.path() + " ]; do sleep 0.02; done\n" + last + "\n") {}
@@ -63,9 +63,9 @@ class Machine final : public Probe {
     usleep(static_cast<useconds_t>(1e4 * seconds));
   }
 
-  int64_t pid = 0;                // of the run; 0: the first child of this process
-  int on = 0;                     // which card
-  const Command* ends = nullptr;  // after the second look at the run
+  int64_t pid = 0;                     // of the run; 0: the first child of this process
+  int on = 0;                          // which card
+  const ShellCommand* ends = nullptr;  // after the second look at the run
   bool several = false, silent = false, hides_holders = false, lost = false;
   int waits = 0;
 
@@ -131,7 +131,7 @@ TEST_CASE("watch: without a model it only says what it saw") {
 
 TEST_CASE("watch --command: it is started after the first look, its exit code is told, its output kept apart") {
   Machine machine(Bytes::GiB(1));
-  const Command command("exit 3");
+  const ShellCommand command("exit 3");
   machine.ends = &command;
   const Said said = Do("watch --interval 1 " + command.typed(), &machine);
   INFO(said.out);
@@ -140,7 +140,7 @@ TEST_CASE("watch --command: it is started after the first look, its exit code is
   CHECK(Says(said.out, "the process ended with exit code 3"));
   CHECK(Says(said.out, " took 1.00 GiB on Tesla T4"));
 
-  const Command killed("kill -TERM $$");
+  const ShellCommand killed("kill -TERM $$");
   machine.ends = &killed;
   machine.waits = 0;
   const Said json = Do("watch --format json " + killed.typed(), &machine);
@@ -152,7 +152,7 @@ TEST_CASE("watch --command: it is started after the first look, its exit code is
 TEST_CASE("watch: what the driver will not say") {
   Machine hides(Bytes::GiB(1));
   hides.hides_holders = true;
-  const Command first, second;
+  const ShellCommand first, second;
   hides.ends = &first;
   const Said difference = Do("watch --interval 1 " + first.typed(), &hides);
   INFO(difference.out);
@@ -192,7 +192,7 @@ TEST_CASE("watch --save: the context of the run goes into the profile that --gpu
   Machine probe(Bytes::GiB(1));
   // 350 MiB are predicted for a T4.
   Machine machine(Bytes::Of(Predicted(&probe)) - Bytes::MiB(100));
-  const Command command, unsaved;
+  const ShellCommand command, unsaved;
   machine.ends = &command;
   const Said said = Do("watch --interval 1 --save " + command.typed() + " " + kModel, &machine);
   INFO(said.out);

@@ -8,7 +8,7 @@ namespace vramplan {
 namespace {
 
 TEST_CASE("what the root made waits for no call that does not take it") {
-  Forward f;
+  ForwardByHand f;
   const ValueId act = f.Run("act", "", "abs", {f.x});
   const ValueId conv = f.Run("conv", "conv", "conv2d", {act});
   f.Run("head", "head", "linear", {conv});
@@ -17,7 +17,7 @@ TEST_CASE("what the root made waits for no call that does not take it") {
 
 TEST_CASE("a value that waited beside another was a name") {
   // x1, x2 = self.f1(x), self.f2(x); y = self.act(x1) * x2; return self.g(y)      (timm's starnet.Block)
-  Forward f;
+  ForwardByHand f;
   const ValueId x1 = f.Run("f1", "block.f1", "conv2d", {f.x}), x2 = f.Run("f2", "block.f2", "conv2d", {f.x});
   const ValueId act = f.Run("act", "block.act", "relu6", {x1});
   const ValueId y = f.Run("mul", "block", "mul", {act, x2});
@@ -30,7 +30,7 @@ TEST_CASE("a value that waited beside another was a name") {
 
 TEST_CASE("an argument that waited while another argument was made was a name") {
   // a = self.a(x); b = self.b(x); c = self.join(a, b); return self.last(c)
-  Forward f;
+  ForwardByHand f;
   const ValueId a = f.Run("a", "block.a", "conv2d", {f.x}), b = f.Run("b", "block.b", "conv2d", {f.x});
   const ValueId c = f.Run("join", "block.join", "add", {a, b});
   const ValueId last = f.Run("last", "block.last", "conv2d", {c});
@@ -41,7 +41,7 @@ TEST_CASE("an argument that waited while another argument was made was a name") 
 
 TEST_CASE("what attention multiplies are names, to the end of its frame") {
   // attn = q @ k; attn = attn.softmax(-1); x = attn @ v; return self.proj(x)
-  Forward f;
+  ForwardByHand f;
   const ValueId q = f.Run("q", "attn.q", "linear", {f.x}), k = f.Run("k", "attn.k", "linear", {f.x});
   const ValueId scores = f.Run("scores", "attn", "matmul", {q, k});
   const ValueId soft = f.Run("soft", "attn", "softmax", {scores});
@@ -56,7 +56,7 @@ TEST_CASE("what attention multiplies are names, to the end of its frame") {
 TEST_CASE("so are those of attention that is written with einsum, but not of any einsum") {
   // transformers' XLNet: attn_score = (torch.einsum(..., q, k) + bd) * scale; attn_prob = softmax(attn_score, dim=3)
   for (const bool attends : {true, false}) {
-    Forward f;
+    ForwardByHand f;
     const ValueId q = f.Run("q", "attn.q", "linear", {f.x}), k = f.Run("k", "attn.k", "linear", {f.x});
     const ValueId scores = f.Run("scores", "attn", "einsum", {q, k});
     const ValueId scaled = f.Run("scaled", "attn", "mul", {scores});
@@ -68,7 +68,7 @@ TEST_CASE("so are those of attention that is written with einsum, but not of any
 }
 
 TEST_CASE("attention by einsum, with names too; an edge matrix of no sample is no factor") {
-  Forward f;
+  ForwardByHand f;
   const Shape sample{Dim::Batch(), Dim(4), Dim(4)}, edges{Dim(4), Dim(4)};
   const ValueId soft = f.Run("soft", "attn", "softmax", {f.x}, sample),
                 v = f.Run("v", "attn.v", "linear", {f.x}, sample);
@@ -84,7 +84,7 @@ TEST_CASE("attention by einsum, with names too; an edge matrix of no sample is n
 TEST_CASE("what a parameter stands in front of was a name, a quotient that stands in front of it was none") {
   // y = (x - mu) / std; return weight * y + bias    and    return (x - mu) / std * weight + bias
   const auto dies = [](bool in_front) {
-    Forward f;
+    ForwardByHand f;
     const Shape sample{Dim::Batch(), Dim(4)}, one{Dim(4)};
     const ValueId weight = f.Value(Role::kParameter, one), bias = f.Value(Role::kParameter, one);
     const ValueId x = f.Run("x", "norm", "sub", {f.x}, sample), std = f.Run("std", "norm", "sqrt", {x}, sample);
@@ -100,7 +100,7 @@ TEST_CASE("what a parameter stands in front of was a name, a quotient that stand
 
 TEST_CASE("a loop that begins with a name binds it anew") {
   // skip = self.skip(x); for block in self.blocks: x = block(x); return self.out(skip + x)
-  Forward f;
+  ForwardByHand f;
   for (const char* path : {"blocks.0", "blocks.1"}) f.layers.modules.push_back({path, "", ModuleId{0}});
   const ValueId x = f.Run("x", "conv", "conv2d", {f.x}), skip = f.Run("skip", "skip", "conv2d", {x});
   const ValueId one = f.Run("one", "blocks.0", "conv2d", {x}), two = f.Run("two", "blocks.1", "conv2d", {one});
@@ -111,7 +111,7 @@ TEST_CASE("a loop that begins with a name binds it anew") {
 TEST_CASE("a list that a level's map is picked from keeps it, one that is popped from does not") {
   // for enc in self.encoders: x = enc(x); encs.append(x)        x = up(x) + skip, or x = cat([conv(x), skips.pop()])
   const auto dies = [](const std::string& enlarge) {
-    Forward f;
+    ForwardByHand f;
     f.layers.modules.push_back({"encoders.0", "", ModuleId{0}});
     const ValueId map = f.Run("map", "encoders.0", "conv2d", {f.x}), low = f.Run("low", "down", "conv2d", {map});
     const ValueId large = f.Run("large", "", enlarge, {low});
@@ -125,7 +125,7 @@ TEST_CASE("a list that a level's map is picked from keeps it, one that is popped
 
 TEST_CASE("normalized where they are multiplied: no names") {
   // attn = F.normalize(q) @ k; torchvision's ShiftedWindowAttentionV2
-  Forward f;
+  ForwardByHand f;
   const ValueId q = f.Run("q", "attn.q", "linear", {f.x}), norm = f.Run("norm", "attn", "norm", {q});
   const ValueId unit = f.Run("unit", "attn", "div", {q, norm});
   const ValueId k = f.Run("k", "attn.k", "linear", {f.x});
@@ -137,7 +137,7 @@ TEST_CASE("normalized where they are multiplied: no names") {
 
 TEST_CASE("a loop binds its names anew") {
   // for block in self.blocks: x, skip = block(x); total = total + skip
-  Forward f;
+  ForwardByHand f;
   ValueId x = f.x, total = f.Run("zero", "", "zeros", {});
   std::vector<ValueId> xs, totals;
   for (const std::string i : {"0", "1", "2"}) {
@@ -154,7 +154,7 @@ TEST_CASE("a loop binds its names anew") {
 
 TEST_CASE("two results of one call have names") {
   // x, skip = block(x): gated residual blocks of a list; the skip waits for its sum and for the next turn
-  Forward f;
+  ForwardByHand f;
   ValueId x = f.x, total = f.Run("zero", "", "zeros", {});
   std::vector<ValueId> skips;
   for (const std::string i : {"0", "1"}) {
@@ -171,7 +171,7 @@ TEST_CASE("two results of one call have names") {
 
 TEST_CASE("results that one call alone reads, which gives as many, are one tuple") {
   // a Sequential of blocks that give (residual, dense): input = module(input)
-  Forward f;
+  ForwardByHand f;
   const ValueId a = f.Run("a", "b1.r", "abs", {f.x}), b = f.Run("b", "b1.d", "neg", {f.x});
   const ValueId c = f.Run("c", "b2.j", "cat", {a, b});
   const ValueId d = f.Run("d", "b2.r", "abs", {c}), e = f.Run("e", "b2.d", "neg", {c});
@@ -184,7 +184,7 @@ TEST_CASE("results that one call alone reads, which gives as many, are one tuple
 
 TEST_CASE("a weight that is made when its module is called is no argument that waited") {
   // y = self.res(y), torch.nn.utils.weight_norm around res
-  Forward f;
+  ForwardByHand f;
   const ValueId y = f.Run("y", "block", "mul", {f.x});
   const ValueId g = f.Value(Role::kParameter, Shape{Dim(1)}), v = f.Value(Role::kParameter, Shape{Dim(1)});
   const ValueId weight = f.Run("weight", "block", "weight_norm", {v, g});
@@ -198,7 +198,7 @@ TEST_CASE("decoders that name their levels write the level anew until it is done
   // hx2up = _upsample_like(hx2, hx1): the name of a function's result stays           U-2-Net
   const Shape map{Dim(1), Dim(8), Dim(16), Dim(16)};
   for (const bool function : {false, true}) {
-    Forward f;
+    ForwardByHand f;
     const ValueId e = f.Run("e", "enc", "conv2d", {f.x}, map), b = f.Run("b", "mid", "conv2d", {e}, map);
     const ValueId up =
         f.Run("up", function ? "" : "up2", function ? "upsample_bilinear2d" : "conv_transpose2d", {b}, map);
@@ -214,7 +214,7 @@ TEST_CASE("decoders that name their levels write the level anew until it is done
 
 TEST_CASE("a pooling function stands within the statement") {
   // x = self.stem(x); x = F.relu(F.max_pool2d(self.conv(x), 2)): pytorch/tutorials, spatial_transformer_tutorial.py
-  Forward f;
+  ForwardByHand f;
   const ValueId stem = f.Run("stem", "stem", "conv2d", {f.x}), conv = f.Run("conv", "conv", "conv2d", {stem});
   const ValueId pool = f.Run("pool", "", "max_pool2d", {conv});
   f.Run("head", "head", "linear", {f.Run("relu", "", "relu", {pool})});
@@ -225,7 +225,7 @@ TEST_CASE("a pooling function stands within the statement") {
 TEST_CASE("who nests one norm nests the other") {
   // out = F.relu(self.bn1(self.conv1(x))); out = self.bn2(self.conv2(out)): kuangliu/pytorch-cifar
   for (const bool function : {true, false}) {
-    Forward f;
+    ForwardByHand f;
     const ValueId conv1 = f.Run("conv1", "b.conv1", "conv2d", {f.x});
     const ValueId bn1 = f.Run("bn1", "b.bn1", "batch_norm", {conv1});
     const ValueId out = f.Run("relu", function ? "b" : "b.relu", "relu", {bn1});
@@ -239,7 +239,7 @@ TEST_CASE("who nests one norm nests the other") {
 TEST_CASE("scaled where it is multiplied: q itself is read again") {
   // attn = (q * self.scale) @ k; x = attn @ v; x = x + q, torchvision's and timm's MViT; else q = q * self.scale
   for (const bool again : {true, false}) {
-    Forward f;
+    ForwardByHand f;
     const ValueId q = f.Run("q", "attn.q", "linear", {f.x}), k = f.Run("k", "attn.k", "linear", {f.x});
     const ValueId scaled = f.Run("scaled", "attn", "mul", {q});
     f.layers.layers.back().attributes.Set("scalar", 0.5);
@@ -254,7 +254,7 @@ TEST_CASE("scaled where it is multiplied: q itself is read again") {
 TEST_CASE("a product of the first factor's shape takes its name") {
   // x = torch.bmm(x, trans), fxia22/pointnet.pytorch; but attn of attn @ v is a name, whatever its shape
   for (const std::string op : {"relu", "softmax"}) {
-    Forward f;
+    ForwardByHand f;
     const ValueId x = f.Run("x", "net", op, {f.x}), trans = f.Run("trans", "net.stn", "linear", {f.x});
     const ValueId turned = f.Run("turned", "net", "bmm", {x, trans});
     const ValueId conv = f.Run("conv", "net.conv", "conv1d", {turned});
@@ -266,7 +266,7 @@ TEST_CASE("a product of the first factor's shape takes its name") {
 
 TEST_CASE("a U-Net that names its levels") {
   // x1 = self.stem(x); x2 = self.down(x1); u = self.up(x2, x1); y = self.last(u)
-  Forward f;
+  ForwardByHand f;
   const ValueId x1 = f.Run("stem", "stem", "conv2d", {f.x}), x2 = f.Run("down", "down", "conv2d", {x1});
   const ValueId up = f.Run("up", "up.conv", "conv_transpose2d", {x2});
   const ValueId cat = f.Run("cat", "up", "cat", {up, x1});
@@ -277,7 +277,7 @@ TEST_CASE("a U-Net that names its levels") {
 
 TEST_CASE("a function around calls is one statement with them") {
   // x = self.stem(x); x = F.relu(self.norm(self.conv(x)))
-  Forward f;
+  ForwardByHand f;
   const ValueId stem = f.Run("stem", "stem", "conv2d", {f.x});
   const ValueId conv = f.Run("conv", "conv", "conv2d", {stem});
   const ValueId norm = f.Run("norm", "norm", "batch_norm", {conv});
@@ -289,7 +289,7 @@ TEST_CASE("a function around calls is one statement with them") {
 
 TEST_CASE("in a pre-activated block a function is none with the calls in front of it") {
   // x = F.relu(self.bn1(x)); x = self.conv1(x); x = F.relu(self.bn2(x)); x = self.conv2(x)
-  Forward f;
+  ForwardByHand f;
   const ValueId first = f.Run("bn1", "block.bn1", "batch_norm", {f.x}), relu = f.Run("relu1", "block", "relu", {first});
   const ValueId conv = f.Run("conv1", "block.conv1", "conv2d", {relu});
   const ValueId second = f.Run("bn2", "block.bn2", "batch_norm", {conv}),
@@ -300,7 +300,7 @@ TEST_CASE("in a pre-activated block a function is none with the calls in front o
 
 TEST_CASE("a whole model joins where it calls: what it had keeps its name until the call is back") {
   // x = block(cat([x, skips.pop()], 1)); then x = block(cat([skip, self.up(x)], 1)), ddpm and unet3d by hand, recorded
-  Forward f;
+  ForwardByHand f;
   const ValueId first = f.Run("first", "enc", "conv2d", {f.x});
   const ValueId second = f.Run("second", "mid", "conv2d", {first});
   const ValueId large = f.Run("large", "", "upsample_nearest2d", {second});
@@ -318,7 +318,7 @@ TEST_CASE("a whole model joins where it calls: what it had keeps its name until 
 }
 
 TEST_CASE("a block that joins first keeps only the join") {
-  Forward f;
+  ForwardByHand f;
   const ValueId skip = f.Run("skip", "enc", "conv2d", {f.x});
   const ValueId large = f.Run("large", "dec", "upsample_nearest2d", {skip});
   const ValueId joined = f.Run("joined", "dec", "cat", {large, skip});
@@ -329,7 +329,7 @@ TEST_CASE("a block that joins first keeps only the join") {
 
 TEST_CASE("what attends has no place in an encoder's list") {
   // Mix transformers' softmax of [heads, queries, keys] is no smaller image
-  Forward f;
+  ForwardByHand f;
   f.layers.inputs = {f.x};
   f.layers.values[0].shape = Shape{Dim(1), Dim(3), Dim(32), Dim(32)};
   const Shape map{Dim(1), Dim(8), Dim(16), Dim(16)}, scores{Dim(1), Dim(1), Dim(256), Dim(4)};
@@ -345,7 +345,7 @@ TEST_CASE("what attends has no place in an encoder's list") {
 TEST_CASE("parts that are called one after another are written anew") {
   // q, k = qkv.unbind(0); k = self.pool_k(k); q = self.pool_q(q); q @ k, of torchvision's MViT: each call reads its
   // part twice
-  Forward f;
+  ForwardByHand f;
   f.Call("attn.pool_k");
   f.Call("attn.pool_q");
   const ValueId qkv = f.Run("qkv", "attn.qkv", "linear", {f.x});

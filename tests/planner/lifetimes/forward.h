@@ -9,8 +9,8 @@
 namespace vramplan {
 
 // A forward as lines "module: op(arguments) name"; the answer says by name behind which line each result dies.
-struct Forward {
-  Forward() { Call(""); }
+struct ForwardByHand {
+  ForwardByHand() { Call(""); }
 
   ModuleId Call(const std::string& path) {
     for (size_t m = layers.modules.size(); m-- > 0;) {

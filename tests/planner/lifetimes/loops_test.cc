@@ -10,7 +10,7 @@ namespace {
 
 TEST_CASE("acc = acc + f(h): each turn of a loop writes the sum's name anew") {
   // Measured: PyTorch 2.10 lets each sum go when the next one is there.
-  Forward f;
+  ForwardByHand f;
   const ValueId stem = f.Run("stem", "stem", "conv2d", {f.x});
   const ValueId begun = f.Run("begun", "", "zeros", {});
   const ValueId h0 = f.Run("h0", "blocks.0", "conv2d", {stem});
@@ -27,7 +27,7 @@ TEST_CASE("acc = acc + f(h): each turn of a loop writes the sum's name anew") {
 
 TEST_CASE("h, c = self.cell(x, (h, c)): what a turn returns outlives the last turn") {
   // Measured: PyTorch 2.10 keeps both states of a ConvLSTM's encoder while its decoder runs.
-  Forward f;
+  ForwardByHand f;
   std::vector<ValueId> h = {f.Run("h", "", "zeros", {})}, c = {f.Run("c", "", "zeros", {})};
   for (const std::string turn : {"1", "2", "3"}) {
     f.CallAnew("cell");
@@ -45,7 +45,7 @@ TEST_CASE("h, c = self.cell(x, (h, c)): what a turn returns outlives the last tu
 
 TEST_CASE("x = a * x + b; ys.append(f(x)): the next state takes the name, whatever the list gathers") {
   // Measured: the selective scan of a Mamba written out holds one state in PyTorch 2.10.
-  Forward f;
+  ForwardByHand f;
   std::vector<ValueId> x = {f.Run("x0", "", "zeros", {})}, y;
   for (const std::string turn : {"1", "2", "3", "4"}) {
     const ValueId decayed = f.Run("decayed" + turn, "", "mul", {x.back(), f.x});
@@ -62,7 +62,7 @@ TEST_CASE("x = a * x + b; ys.append(f(x)): the next state takes the name, whatev
 
 TEST_CASE("at most, what a turn makes beside its chain has a name until the next turn") {
   // h = self.cell(x, h); y = self.other(h, y)
-  Forward f;
+  ForwardByHand f;
   std::vector<ValueId> h = {f.Run("h", "", "zeros", {})}, y = {f.Run("y", "", "zeros", {})};
   for (const std::string turn : {"1", "2"}) {
     f.CallAnew("cell");

@@ -5,12 +5,12 @@
 namespace vramplan {
 namespace {
 
-using Names = std::vector<std::string>;
+using PythonLineNames = std::vector<std::string>;
 
 TEST_CASE("what a line of Python binds") {
   struct Row {
     const char* text;
-    Names targets;
+    PythonLineNames targets;
   };
   const Row rows[] = {
       {"x = self.norm(x)", {"x"}},
@@ -63,13 +63,13 @@ TEST_CASE("what else a line says") {
 }
 
 TEST_CASE("names that a call is given behind the first argument") {
-  CHECK(FurtherArguments("x = self.mid(x, output)") == Names{"output"});
-  CHECK(FurtherArguments("x = f(self.g(x), cache=feats, 3, None, y.size(0), *rest)") == Names{"feats"});
+  CHECK(FurtherArguments("x = self.mid(x, output)") == PythonLineNames{"output"});
+  CHECK(FurtherArguments("x = f(self.g(x), cache=feats, 3, None, y.size(0), *rest)") == PythonLineNames{"feats"});
   CHECK(FurtherArguments("x = self.mid(x)").empty());
 }
 
 TEST_CASE("names stand on their own") {
-  CHECK(NamesIn("x1 = self.norm(x) + x.view(1, 2) # y") == Names{"x1", "self", "x"});
+  CHECK(NamesIn("x1 = self.norm(x) + x.view(1, 2) # y") == PythonLineNames{"x1", "self", "x"});
   CHECK(Mentions("f(x)", "x"));
   CHECK(!Mentions("self.x + x1", "x"));
 }

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "graph/base/text.h"
 #include "tests/planner/oom/what_it_says.h"
 
 namespace vramplan {

@@ -10,7 +10,7 @@
 namespace vramplan {
 namespace {
 
-constexpr Style kPlain{.width = 100, .unicode = false}, kVerbose{.width = 100, .unicode = false, .verbose = true};
+constexpr Style kFitPlain{.width = 100, .unicode = false}, kVerbose{.width = 100, .unicode = false, .verbose = true};
 
 // 100 MiB of parameters and 10 MiB a sample.
 constexpr const char* kStep =
@@ -114,7 +114,7 @@ TEST_CASE("an answer fits on a screen: the verdict, what moves it, what binds, a
       {"folded-batch-norms", "assumed: the 2 batch norms run", "--assume-batchnorm off", 32, Bytes::MiB(69),
        Bytes::MiB(100), Bytes::MiB(100)}};
   CHECK_EQ(
-      PrintFit(fit, kPlain),
+      PrintFit(fit, kFitPlain),
       R"(net.onnx training at batch 32 fits on Tesla T4: needs 720.00 MiB of 1.00 GiB (304.00 MiB free); batch 59 is safe, up to 62 may fit
   not in the file: names (otherwise the peak is from 4.0 % lower to 8.0 % higher; export again)
   safe batches assume this

@@ -32,7 +32,7 @@ Layers TwoLinears() {
 }
 
 // Momentum SGD on two parameters with gradients; the loss asks from no layer.
-constexpr const char* kStep =
+constexpr const char* kLayerTableStep =
     "setup + 0 parameters 128\n"
     "setup + 1 parameters 64\n"
     "setup + 2 parameters 12\n"
@@ -55,7 +55,7 @@ constexpr const char* kStep =
     "update |\n";
 
 TEST_CASE("what each layer costs, read off the timeline") {
-  const std::vector<LayerRow> rows = LayerTable(TimelineText(kStep), TwoLinears(), TrainingSpec(), 10);
+  const std::vector<LayerRow> rows = LayerTable(TimelineText(kLayerTableStep), TwoLinears(), TrainingSpec(), 10);
   const auto bytes = [](int64_t n) { return Bytes::Of(n); };
   const std::vector<LayerRow> expected = {
       {"fc1/Gemm", "linear", "fc1", bytes(128), bytes(0), bytes(320), bytes(320), bytes(128), bytes(128), bytes(128)},
@@ -78,7 +78,7 @@ TEST_CASE("floating values are as wide as the precision; the state of a half mod
 }
 
 TEST_CASE("the printed table shows the biggest layers, sums up the others, and its sum is everything") {
-  const std::vector<LayerRow> rows = LayerTable(TimelineText(kStep), TwoLinears(), TrainingSpec(), 10);
+  const std::vector<LayerRow> rows = LayerTable(TimelineText(kLayerTableStep), TwoLinears(), TrainingSpec(), 10);
   CHECK_EQ(PrintLayers(rows, Mode::kTrain, 1, Style{.width = 100, .unicode = false}),
            "  biggest layers  op      states  saved  temporary\n"
            "  fc1             linear   384 B  320 B      128 B\n"

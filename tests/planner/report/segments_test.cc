@@ -5,7 +5,7 @@
 namespace vramplan {
 namespace {
 
-constexpr Style kPlain{.width = 100, .unicode = false};
+constexpr Style kSegmentsPlain{.width = 100, .unicode = false};
 
 SegmentBlock Live(int64_t address, Bytes size) { return {address, size, size, 0}; }
 SegmentBlock Free(int64_t address, Bytes size) { return {address, size, Bytes(), -1}; }
@@ -40,7 +40,7 @@ TEST_CASE("the picture of segments") {
   PeakMoment moment;
   moment.levels = {Bytes::MiB(10), Bytes::KiB(10752), Bytes::MiB(38)};
   moment.slack = Bytes::KiB(512);
-  CHECK_EQ(PrintSegments(Three(), moment, kPlain), R"(segments at the peak: 3, 38.00 MiB; free 27.50 MiB
+  CHECK_EQ(PrintSegments(Three(), moment, kSegmentsPlain), R"(segments at the peak: 3, 38.00 MiB; free 27.50 MiB
 10.00 MiB in holes of 1 segment: nothing larger than 6.00 MiB fits there, and no segment goes back
   to the driver before its live blocks die
 16.00 MiB in 1 segment wholly free: cached, and given back when the card is full

@@ -41,7 +41,7 @@ TEST_CASE("a pattern's size at another batch") {
   CHECK(pattern.PeakAround(2).At(4) == Bytes::Of(2048 + 2 * 800));
 }
 
-Layers Given(const char* text) {
+Layers OnnxruntimeGiven(const char* text) {
   const Graph graph = GraphFromText(text);
   Notes notes;
   const auto binding = Bind(graph, {}, &notes);
@@ -72,7 +72,7 @@ constexpr const char* kChain = R"(
 
 TEST_CASE("two runs: one by one, then one block for what the first had") {
   Notes notes;
-  const auto timeline = ScheduleOnnxRuntime(Given(kChain), Inference(), 16, &notes);
+  const auto timeline = ScheduleOnnxRuntime(OnnxruntimeGiven(kChain), Inference(), 16, &notes);
   REQUIRE(timeline.ok());
   CHECK(timeline->steps == 2);
   AllocatorConfig config;
@@ -90,7 +90,7 @@ TEST_CASE("two runs: one by one, then one block for what the first had") {
 
 TEST_CASE("on a full card the second run goes on without its block") {
   Notes notes;
-  const auto timeline = ScheduleOnnxRuntime(Given(kChain), Inference(), 16, &notes);
+  const auto timeline = ScheduleOnnxRuntime(OnnxruntimeGiven(kChain), Inference(), 16, &notes);
   REQUIRE(timeline.ok());
   AllocatorConfig config;
   config.bfc = ArenaOf(Inference());
@@ -106,7 +106,7 @@ TEST_CASE("halves of a converted file take half as much; other types are the fil
   TrainingSpec spec = Inference();
   const auto requested = [&](Precision precision) {
     spec.precision = precision;
-    const auto timeline = ScheduleOnnxRuntime(Given(kChain), spec, 16, &notes);
+    const auto timeline = ScheduleOnnxRuntime(OnnxruntimeGiven(kChain), spec, 16, &notes);
     REQUIRE(timeline.ok());
     AllocatorConfig config;
     config.bfc = ArenaOf(spec);
@@ -114,12 +114,12 @@ TEST_CASE("halves of a converted file take half as much; other types are the fil
   };
   CHECK(requested(Precision::kFp32) == requested(Precision::kFp16) * 2);
   spec.precision = Precision::kAmpFp16;
-  CHECK(ToString(ScheduleOnnxRuntime(Given(kChain), spec, 16, &notes).error()) ==
+  CHECK(ToString(ScheduleOnnxRuntime(OnnxruntimeGiven(kChain), spec, 16, &notes).error()) ==
         "--precision: onnxruntime runs the file's own types: there is no amp-fp16 (hint: type --precision fp32 for the "
         "types of the file, fp16 for a file converted to halves)");
   spec = Inference();
   spec.mode = Mode::kTrain;
-  CHECK(ToString(ScheduleOnnxRuntime(Given(kChain), spec, 16, &notes).error()) ==
+  CHECK(ToString(ScheduleOnnxRuntime(OnnxruntimeGiven(kChain), spec, 16, &notes).error()) ==
         "--mode: onnxruntime only infers: train is a framework's (hint: type --mode infer, or --framework pytorch)");
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("workspaces of convolutions: none is likely, 32 MiB at most without cu
   spec.capability = {8, 6};
   const auto workspace = [&](bool at_most) {
     Notes notes;
-    const auto timeline = ScheduleOnnxRuntime(Given(kConv), spec, 8, &notes);
+    const auto timeline = ScheduleOnnxRuntime(OnnxruntimeGiven(kConv), spec, 8, &notes);
     REQUIRE(timeline.ok());
     Bytes bytes;
     for (const Block& block : (at_most ? AtMost(*timeline) : *timeline).blocks) {
@@ -151,7 +151,7 @@ TEST_CASE("workspaces of convolutions: none is likely, 32 MiB at most without cu
 
 TEST_CASE("what data decides counts as the largest known tensor, and is said") {
   Notes notes;
-  const auto timeline = ScheduleOnnxRuntime(Given(R"(
+  const auto timeline = ScheduleOnnxRuntime(OnnxruntimeGiven(R"(
     agraph (float[batch, 256] x) => (float[2, n] y) {
       a = Exp (x)
       i = NonZero (a)

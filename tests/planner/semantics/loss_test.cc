@@ -21,7 +21,7 @@ struct Row {
   const char* backward;  // from the gradient of the loss on
 };
 
-constexpr DType kF32 = DType::kFloat32, kF16 = DType::kFloat16, kI64 = DType::kInt64;
+constexpr DType kF32 = DType::kFloat32, kF16 = DType::kFloat16, kLabels = DType::kInt64;
 const Row kRows[] = {
     {"mse",
      [](eager::Eager& e, const eager::Tensor& a, const eager::Tensor& b) { return eager::MseLoss(e, a, b); },
@@ -92,7 +92,7 @@ const Row kRows[] = {
      kF32,
      {64, 1000},
      {64},
-     kI64,
+     kLabels,
      "+4 +4",
      "+4 +256000 -4 -4"},
     {"cross entropy",
@@ -101,7 +101,7 @@ const Row kRows[] = {
      kF32,
      {64, 1000},
      {64},
-     kI64,
+     kLabels,
      "+256000 +4 +4",
      "+4 +256000 -4 +256000 -256000 -256000 -4"},
     {"cross entropy over images",
@@ -110,7 +110,7 @@ const Row kRows[] = {
      kF32,
      {4, 21, 100, 100},
      {4, 100, 100},
-     kI64,
+     kLabels,
      "+3360000 +4 +4",
      "+4 +3360000 -4 +3360000 -3360000 -3360000 -4"},
     {"cross entropy over volumes",
@@ -119,7 +119,7 @@ const Row kRows[] = {
      kF32,
      {2, 3, 10, 10, 10},
      {2, 10, 10, 10},
-     kI64,
+     kLabels,
      "+24000 +4 +4",
      "+4 +24000 -4 +24000 -24000 -24000 -4"},
     {"autocast: mse",
@@ -137,7 +137,7 @@ const Row kRows[] = {
      kF16,
      {64, 1000},
      {64},
-     kI64,
+     kLabels,
      "+128000 +256000 +4 +4",
      "+4 +256000 -256000 -4 +128000 -256000 +128000 -128000 -128000 -4"},
     {"pure half: cross entropy",
@@ -146,7 +146,7 @@ const Row kRows[] = {
      kF16,
      {64, 1000},
      {64},
-     kI64,
+     kLabels,
      "+128000 +2 +2",
      "+2 +128000 -2 +128000 -128000 -128000 -2"},
 };

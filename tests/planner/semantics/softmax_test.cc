@@ -9,7 +9,7 @@
 namespace vramplan {
 namespace {
 
-struct Row {
+struct SoftmaxRow {
   const char* op;
   Precision precision;
   DType type;
@@ -17,7 +17,7 @@ struct Row {
   const char* backward;
 };
 
-const Row kRows[] = {
+const SoftmaxRow kSoftmaxRows[] = {
     {"softmax", Precision::kFp32, DType::kFloat32, "+14902656",
      "+14902656 +14902656 +14902656 -14902656 -14902656 -14902656"},
     {"log_softmax", Precision::kFp32, DType::kFloat32, "+14902656", "+14902656 +14902656 -14902656 -14902656"},
@@ -31,7 +31,7 @@ const Row kRows[] = {
 };
 
 TEST_CASE("softmax: forward and backward, event by event") {
-  for (const Row& row : kRows) {
+  for (const SoftmaxRow& row : kSoftmaxRows) {
     CAPTURE(row.op);
     CAPTURE(static_cast<int>(row.precision));
     OperatorBench bench({}, row.precision);

@@ -13,13 +13,13 @@
 namespace vramplan {
 namespace {
 
-struct Case {
+struct StepProblemCase {
   const char* file;
   const char* dims;
   int64_t batch;
 };
 
-Result<Layers> LayersOf(const Case& one) {
+Result<Layers> LayersOf(const StepProblemCase& one) {
   return testing::LayersOf(std::string(VRAMPLAN_SOURCE_DIR) + "/models/" + one.file + ".onnx", one.dims);
 }
 
@@ -53,7 +53,8 @@ TEST_CASE("a perceptron by hand: who reads whom, and what is held") {
 
 // With the parameters, which are there all the time, the highest sum of the problem is the peak that the step requests.
 TEST_CASE("kept as it is, the problem holds what the step's replay requests") {
-  for (const Case& one : {Case{"resnet50", "", 8}, Case{"unet", "", 4}, Case{"gpt_small", "sequence=256", 4}}) {
+  for (const StepProblemCase& one : {StepProblemCase{"resnet50", "", 8}, StepProblemCase{"unet", "", 4},
+                                     StepProblemCase{"gpt_small", "sequence=256", 4}}) {
     CAPTURE(one.file);
     const Result<Layers> layers = LayersOf(one);
     REQUIRE(layers.ok());
@@ -83,7 +84,8 @@ TEST_CASE("kept as it is, the problem holds what the step's replay requests") {
 // On budgets of 90 to 30 % of what keeping everything takes.
 TEST_CASE("accuracy of rematerialisation: steps of models, gap to the bound") {
   int feasible = 0, one_percent = 0, two_percent = 0;
-  for (const Case& one : {Case{"resnet50", "", 16}, Case{"unet", "", 8}, Case{"gpt_small", "sequence=256", 8}}) {
+  for (const StepProblemCase& one : {StepProblemCase{"resnet50", "", 16}, StepProblemCase{"unet", "", 8},
+                                     StepProblemCase{"gpt_small", "sequence=256", 8}}) {
     CAPTURE(one.file);
     const Result<Layers> layers = LayersOf(one);
     REQUIRE(layers.ok());

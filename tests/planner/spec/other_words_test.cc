@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "planner/cli/options.h"
+#include "planner/cli/option_row.h"
 #include "planner/spec/spec.h"
 
 namespace vramplan {

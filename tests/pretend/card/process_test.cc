@@ -15,41 +15,41 @@ using pretend::Refusals;
 
 namespace {
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kProcessMiB = uint64_t{1} << 20;
 
 void* At(uint64_t address) { return reinterpret_cast<void*>(address); }
 
 TEST_CASE("what a card gives: whole units, until it is full with its context") {
-  DeviceMemory memory(100 * kMiB, 30 * kMiB);
-  CHECK(memory.free() == 100 * kMiB);
+  DeviceMemory memory(100 * kProcessMiB, 30 * kProcessMiB);
+  CHECK(memory.free() == 100 * kProcessMiB);
   CHECK(memory.MakeContext());
   CHECK(memory.MakeContext());  // it is the same one
-  CHECK(memory.free() == 70 * kMiB);
-  const uint64_t small = memory.Allocate(1), large = memory.Allocate(60 * kMiB);
+  CHECK(memory.free() == 70 * kProcessMiB);
+  const uint64_t small = memory.Allocate(1), large = memory.Allocate(60 * kProcessMiB);
   CHECK(small != 0);
-  CHECK(memory.used() == 62 * kMiB);
+  CHECK(memory.used() == 62 * kProcessMiB);
   CHECK(memory.RangeOf(large + 5).begin == large);
-  CHECK(memory.Allocate(9 * kMiB) == 0);  // 10 MiB with rounding, 8 are free
+  CHECK(memory.Allocate(9 * kProcessMiB) == 0);  // 10 MiB with rounding, 8 are free
   CHECK(memory.Allocate(UINT64_MAX) == 0);
   CHECK(memory.refused() == Refusals{2, UINT64_MAX, UINT64_MAX});
-  CHECK(memory.Allocate(8 * kMiB) != 0);
+  CHECK(memory.Allocate(8 * kProcessMiB) != 0);
   CHECK(memory.free() == 0);
   CHECK(memory.Free(large));
   CHECK(!memory.Free(large));
-  CHECK(memory.used() == 10 * kMiB);
-  CHECK(memory.peak() == 70 * kMiB);
+  CHECK(memory.used() == 10 * kProcessMiB);
+  CHECK(memory.peak() == 70 * kProcessMiB);
   // Pages without addresses, addresses without pages.
-  const uint64_t reserved = memory.Reserve(500 * kMiB);
+  const uint64_t reserved = memory.Reserve(500 * kProcessMiB);
   CHECK(reserved != 0);
-  CHECK(memory.used() == 10 * kMiB);
-  CHECK(memory.Take(20 * kMiB));
-  CHECK(memory.used() == 30 * kMiB);
-  memory.Give(20 * kMiB);
+  CHECK(memory.used() == 10 * kProcessMiB);
+  CHECK(memory.Take(20 * kProcessMiB));
+  CHECK(memory.used() == 30 * kProcessMiB);
+  memory.Give(20 * kProcessMiB);
   CHECK(memory.Unreserve(reserved));
 }
 
 TEST_CASE("a context that is larger than the card leaves nothing") {
-  DeviceMemory memory(100 * kMiB, 300 * kMiB);
+  DeviceMemory memory(100 * kProcessMiB, 300 * kProcessMiB);
   CHECK(!memory.MakeContext());
   Process process(pretend::Read("card A; usable 100MiB; context 300MiB"));
   CHECK(process.FreeBytes(0) == 0);
@@ -59,13 +59,13 @@ TEST_CASE("a context that is larger than the card leaves nothing") {
 
 TEST_CASE("a context is there as long as somebody wants it, and what was allocated in it") {
   Process process(pretend::Read("card A; usable 1000MiB; context 300MiB"));
-  const auto held = [&] { return process.SeenOf(0).held / kMiB; };
+  const auto held = [&] { return process.SeenOf(0).held / kProcessMiB; };
   CHECK(held() == 0);
   CHECK(process.Retain(0));
   CHECK(process.Retain(0));
-  const uint64_t block = process.Allocate(0, 100 * kMiB), pages = process.CreatePages(0, 2 * kMiB);
+  const uint64_t block = process.Allocate(0, 100 * kProcessMiB), pages = process.CreatePages(0, 2 * kProcessMiB);
   CHECK(held() == 402);
-  CHECK(process.FreeBytes(0) == 598 * kMiB);
+  CHECK(process.FreeBytes(0) == 598 * kProcessMiB);
   CHECK(process.Release(0));
   CHECK(held() == 402);
   CHECK(process.Release(0));
@@ -88,10 +88,10 @@ TEST_CASE("others on a card: seen from outside, and gone from what is free") {
           "card A; usable 1000MiB; context 100MiB; card B; usable 1000MiB; context 100MiB; holder 9000001 "
           "compute python3 200MiB 2:850MiB 3:0; neighbour 2 500MiB; neighbour 3 -500MiB; largest-piece 400MiB"),
       "1");
-  const auto free = [&] { return process.SeenOf(1).free / kMiB; };
+  const auto free = [&] { return process.SeenOf(1).free / kProcessMiB; };
   CHECK(process.cards() == 1);
   CHECK(free() == 800);
-  CHECK(process.FreeBytes(0) == 700 * kMiB);  // with the context that this made
+  CHECK(process.FreeBytes(0) == 700 * kProcessMiB);  // with the context that this made
   process.LookAt(Process::Asked::kMemory);
   process.LookAt(Process::Asked::kProcesses);
   CHECK(process.SeenOf(1).look == 1);
@@ -99,13 +99,13 @@ TEST_CASE("others on a card: seen from outside, and gone from what is free") {
   CHECK(free() == 50);
   process.LookAt(Process::Asked::kMemory);
   CHECK(free() == 900);
-  CHECK(process.Allocate(0, 300 * kMiB) != 0);
-  CHECK(process.Allocate(0, 300 * kMiB) == 0);  // a neighbour came
-  CHECK(process.Allocate(0, 300 * kMiB) != 0);  // and went
+  CHECK(process.Allocate(0, 300 * kProcessMiB) != 0);
+  CHECK(process.Allocate(0, 300 * kProcessMiB) == 0);  // a neighbour came
+  CHECK(process.Allocate(0, 300 * kProcessMiB) != 0);  // and went
   CHECK(process.CountsOf(0).refused.times == 1);
-  CHECK(process.Allocate(0, 402 * kMiB) == 0);
-  CHECK(process.CountsOf(0).refused == Refusals{2, 402 * kMiB, 402 * kMiB});
-  CHECK(process.SeenOf(0).free == 1000 * kMiB);
+  CHECK(process.Allocate(0, 402 * kProcessMiB) == 0);
+  CHECK(process.CountsOf(0).refused == Refusals{2, 402 * kProcessMiB, 402 * kProcessMiB});
+  CHECK(process.SeenOf(0).free == 1000 * kProcessMiB);
 }
 
 TEST_CASE("CUDA_VISIBLE_DEVICES") {
@@ -144,7 +144,7 @@ TEST_CASE("a spare card is there for who names it") {
 
 TEST_CASE("where an address lies, and who may free it") {
   Process process(pretend::Read("card A; usable 15GiB; context 1GiB; card B; usable 15GiB; context 1GiB"));
-  const uint64_t device = process.Allocate(1, 3 * kMiB);
+  const uint64_t device = process.Allocate(1, 3 * kProcessMiB);
   char* const pinned = static_cast<char*>(process.AllocateHost(100, Place::Kind::kPinned));
   void* const managed = process.AllocateHost(200, Place::Kind::kManaged);
   char own[16];
@@ -156,7 +156,7 @@ TEST_CASE("where an address lies, and who may free it") {
   };
   int unknown = 0;
   const Row rows[] = {
-      {At(device + 4), {Place::Kind::kDevice, 1, device, 4 * kMiB}},
+      {At(device + 4), {Place::Kind::kDevice, 1, device, 4 * kProcessMiB}},
       {pinned + 99, {Place::Kind::kPinned, 0, address(pinned), 100}},
       {pinned + 100, {}},
       {managed, {Place::Kind::kManaged, 0, address(managed), 200}},
@@ -167,7 +167,7 @@ TEST_CASE("where an address lies, and who may free it") {
   for (const Row& row : rows) CHECK(process.PlaceOf(row.pointer) == row.place);
   CHECK(process.managed_peak() == 200);
   CHECK(process.CountsOf(0).used == 0);
-  CHECK(process.CountsOf(1).used == 4 * kMiB);
+  CHECK(process.CountsOf(1).used == 4 * kProcessMiB);
   CHECK(!process.Free(address(own)));  // it is the program's
   CHECK(process.Unregister(own));
   CHECK(process.PlaceOf(own) == Place{});
@@ -177,12 +177,12 @@ TEST_CASE("where an address lies, and who may free it") {
   CHECK(process.Free(device));
   CHECK(!process.Free(device));
   CHECK(process.Allocate(2, 1) == 0);  // there is no third card
-  CHECK(process.FreeBytes(1) == process.Total(1) - 1024 * kMiB);
+  CHECK(process.FreeBytes(1) == process.Total(1) - 1024 * kProcessMiB);
 }
 
 TEST_CASE("copies: to the card nothing, from it zeros, on the host as always") {
   Process process(pretend::Read("card A"));
-  void* const device = At(process.Allocate(0, kMiB));
+  void* const device = At(process.Allocate(0, kProcessMiB));
   char text[] = "abcdef", other[] = "ghijkl";
   process.Copy(device, text, sizeof text);
   process.Fill(device, 1, 6);
@@ -198,11 +198,11 @@ TEST_CASE("copies: to the card nothing, from it zeros, on the host as always") {
 
 TEST_CASE("pages count while they live, and only on their card") {
   Process process(pretend::Read("card A; usable 100MiB; context 0"));
-  const uint64_t first = process.CreatePages(0, 60 * kMiB);
+  const uint64_t first = process.CreatePages(0, 60 * kProcessMiB);
   CHECK(first != 0);
-  CHECK(process.CreatePages(0, 60 * kMiB) == 0);
+  CHECK(process.CreatePages(0, 60 * kProcessMiB) == 0);
   CHECK(process.CreatePages(1, 1) == 0);
-  CHECK(process.CountsOf(0).refused == Refusals{1, 60 * kMiB, 60 * kMiB});
+  CHECK(process.CountsOf(0).refused == Refusals{1, 60 * kProcessMiB, 60 * kProcessMiB});
   CHECK(process.ReleasePages(first));
   CHECK(!process.ReleasePages(first));
   CHECK(process.CountsOf(0).used == 0);

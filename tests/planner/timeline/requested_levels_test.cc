@@ -5,7 +5,7 @@
 namespace vramplan {
 namespace {
 
-TEST_CASE("level coefficients are running sums by power of the batch") {
+TEST_CASE("requested levels are running sums by power of the batch") {
   Timeline timeline;
   const auto block = [&](Dim bytes) {
     timeline.blocks.push_back({.bytes = SizeExpr::Of(DType::kUint8, bytes), .category = Category::kActivations});
@@ -22,15 +22,10 @@ TEST_CASE("level coefficients are running sums by power of the batch") {
   event(EventKind::kAllocate, c);
   event(EventKind::kAfterForward, BlockId());
   event(EventKind::kFree, b);
-  Eigen::Matrix<double, 6, 3> expected;
-  expected << 100, 0, 0,  //
-      105, 20, 0,         //
-      105, 20, 0,         //
-      105, 21, 3,         //
-      105, 21, 3,         //
-      100, 1, 3;
-  CHECK(LevelCoefficients(timeline) == expected);
-  CHECK((LevelCoefficients(timeline) * Eigen::Vector3d(1, 10, 100)).maxCoeff() == 105 + 210 + 300);
+  const std::vector<RequestedLevel> levels = RequestedLevels(timeline);
+  CHECK(levels ==
+        std::vector<RequestedLevel>{{100, 0, 0}, {105, 20, 0}, {105, 20, 0}, {105, 21, 3}, {105, 21, 3}, {100, 1, 3}});
+  CHECK(levels[3].At(10) == 105 + 210 + 300);
 }
 
 }  // namespace

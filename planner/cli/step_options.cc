@@ -1,0 +1,297 @@
+// Options about the model, the training loop, and what a file does not say.
+#include <algorithm>
+#include <string>
+
+#include "graph/architectures/named.h"
+#include "planner/cli/option_row.h"
+#include "planner/cli/settings.h"
+#include "planner/report/writing/numbers.h"
+#include "planner/spec/nearest.h"
+
+namespace vramplan {
+namespace {
+
+using namespace verbs;
+using enum OptionGroup;
+
+template <auto last>
+std::vector<std::string> NamesUpTo() {
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(last); ++i) names.emplace_back(Name(static_cast<decltype(last)>(i)));
+  return names;
+}
+
+// The last that matches decides, so the two options keep the order of the line.
+Status ReadTrained(const Typed& typed, Options* options) {
+  options->trained.clear();
+  for (const TypedOption& one : typed.line)
+    if (one.flag == "--trainable" || one.flag == "--frozen")
+      options->trained.push_back({one.value, one.flag == "--trainable"});
+  return Done();
+}
+
+// Nothing is given: what is trained is assumed, or the file says it.
+void ShowTrainable(SettingsRows* s) {
+  const ModelFacts& model = s->question.model;
+  if (!s->Trains() || !s->options.trained.empty() || (model.frozen > 0 && !model.trained_known)) return;
+  SpecRow& row = s->Name(model.frozen == 0 ? "*" : "as in the file");
+  row.given = model.trained_known;
+  if (!model.trained_known) {
+    row.phrase = "every parameter trained";
+    const bool says_checkpoints =
+        model.checkpoints_known || !s->spec.checkpoint.empty() || s->options.verb == Verb::kPlan;
+    if (!says_checkpoints) row.phrase += ", nothing checkpointed";
+  } else if (s->options.named != nullptr) {
+    row.phrase = s->options.lora ? "adapters trained" : "every parameter trained";
+  } else {
+    row.phrase = model.frozen == 0 ? "every parameter trained (as the file says)" : "trained what the file says";
+  }
+}
+
+// What the file cannot say, and what is taken for it, without a size.
+void ShowUnsaid(SettingsRows* s) {
+  const ModelFacts& model = s->question.model;
+  const auto none = [s](const char* name, const char* phrase) {
+    SpecRow& row = s->Also(name, "none");
+    row.given = false;
+    row.phrase = phrase;
+  };
+  if (s->Trains() && model.MayLackDropouts() && !s->spec.given.contains("assume-dropout"))
+    none("dropouts-left-out", "no dropout");
+  if (model.exported != (s->Trains() ? ExportedMode::kTraining : ExportedMode::kEvaluation))
+    none("layers-of-one-mode", "train() and eval() run the same layers");
+  if (model.unread_left_out) none("unread-parameters", "no parameter or buffer that forward() never reads");
+}
+
+constexpr OptionRow kStepRows[] = {
+    OptionRow{"--model", "FILE.onnx", "also measure what cuDNN takes for its convolutions [none]", Of({kCalibrate}),
+              kModel, Text<&Options::model>},
+    OptionRow{"--model", "FILE.onnx",
+              "the model that the process trains or runs; its peak is predicted with the options of estimate [none]",
+              Of({kWatch}), kModel, Text<&Options::model>}
+        .First(),
+    OptionRow{"--model", "FILE.onnx", "the model that was running; the message is compared with its step [none]",
+              Of({kExplain}), kModel, Text<&Options::model>}
+        .First(),
+    OptionRow{"--model", "FILE.onnx", "the model that was running; its step is laid beside the recorded one",
+              Of({kCompare}), kModel, Text<&Options::model>}
+        .First(),
+    OptionRow{"--batch", "N", "samples in a (micro-)batch [1; fit also searches the largest, plan chooses]",
+              kAway & ~Of({kExplain}), kModel,
+              Into<&Options::batch, [](const Typed& t) { return Whole(t, 1, kMostSamples, "32"); }>}
+        .First()
+        .Shown([](SettingsRows* s) {
+          s->Number(s->question.batch).given = s->question.batch_given;
+          if (s->options.named == nullptr) return;
+          const NamedModel& named = *s->options.named;
+          SpecRow& row = s->Also("named", named.source);
+          row.given = true;
+          row.phrase = named.source + " (" + named.of_class + ", " + named.templates.made_with + ")";
+        }),
+    OptionRow{"--batch", "N", "samples in a (micro-)batch [the one whose step makes the request of the message]",
+              Of({kExplain}), kModel,
+              Into<&Options::batch, [](const Typed& t) { return Whole(t, 1, kMostSamples, "32"); }>}
+        .First(),
+    OptionRow{"--batch", "N", "samples in a (micro-)batch [the largest that is predicted to fit]", Of({kValidate}),
+              kModel, Into<&Options::batch, [](const Typed& t) { return Whole(t, 1, kMostSamples, "32"); }>}
+        .First(),
+    OptionRow{"--batch", "N", "samples in a (micro-)batch [1]", Of({kWatch}), kModel,
+              Into<&Options::batch, [](const Typed& t) { return Whole(t, 1, kMostSamples, "32"); }>}
+        .First(),
+    OptionRow{"--batch", "N", "batch of the convolutions [1, 2, 4 ... 64]", Of({kCalibrate}), kModel,
+              Into<&Options::batch, [](const Typed& t) { return Whole(t, 1, kMostSamples, "32"); }>}
+        .First(),
+    OptionRow{"--lora", "R",
+              "train LoRA adapters of rank R alone, as peft adds them to a model that is given by its name: 16, "
+              "16,target=q_proj+v_proj, 16,target=all-linear,dropout=0.05",
+              kGraph, kModel, Into<&Options::lora, ParseLora>}
+        .Shown([](SettingsRows* s) {
+          if (!s->options.lora) return;
+          const Lora& lora = *s->options.lora;
+          std::string text = std::to_string(lora.rank);
+          const std::vector<std::string>& targets =
+              lora.targets.empty() ? s->options.named->templates.lora_targets : lora.targets;
+          for (const std::string& target : targets) text += (&target == &targets.front() ? " on " : "+") + target;
+          SpecRow& row = s->Name(text);
+          if (lora.dropout > 0) row.text += " dropout " + NumberText(lora.dropout);
+        }),
+    OptionRow{
+        "--quant", "TYPE",
+        "the linear layers of a model that is given by its name are packed by bitsandbytes: nf4, nf4,double (double "
+        "quantization), fp4. Trained with --lora it is QLoRA: the other weights are in fp32, as "
+        "prepare_model_for_kbit_training makes them; with --precision bf16 they stay in bf16",
+        kGraph, kModel, Into<&Options::quant, ParseQuant>}
+        .Shown([](SettingsRows* s) {
+          if (!s->options.quant) return;
+          SpecRow& row = s->Name(s->options.quant->type + (s->options.quant->nested ? ",double" : ""));
+          if (!IsHalf(TypeInRun(DType::kFloat32, s->options.spec.precision))) row.text += ", other weights in fp32";
+        }),
+    OptionRow{"--dim", "NAME=N", "length of a free dimension of the file, such as sequence=128; repeatable", kBound,
+              kModel, ReadDims}
+        .Repeats()
+        .First()
+        .Shown([](SettingsRows* s) {
+          for (const auto& [name, length] : s->question.usual_lengths) {
+            SpecRow& row = s->Name(name + "=" + std::to_string(length));
+            row.given = false;
+            row.phrase = name + " " + std::to_string(length);
+          }
+          for (const auto& [name, length] : s->options.bind.dims) s->Name(name + "=" + std::to_string(length));
+        }),
+    OptionRow{"--input", "NAME=AxBxC", "shape of an input, batch included; repeatable", kBound, kModel, ReadInputs}
+        .Repeats()
+        .First(),
+    OptionRow{"--image", "N|HxW", "height and width of the images, where the file leaves them free: 512, or 512x384",
+              kBound, kModel, Into<&BindOptions::image, ParseImage>}
+        .Shown([](SettingsRows* s) {
+          const auto& image = s->options.bind.image;
+          if (image) s->Name(std::to_string(image->height) + "x" + std::to_string(image->width));
+        }),
+    OptionRow{"--batch-dim", "INPUT:AXIS", "which axis is the batch [found by its name or place]", kBound, kModel,
+              Text<&BindOptions::batch_dim>},
+    OptionRow{"--mode", "MODE", "train, infer, or eval: evaluation without no_grad [train]", kAsked, kModel,
+              Into<&TrainingSpec::mode, ParseMode>}
+        .Words(NamesUpTo<Mode::kServe>)
+        .Shown([](SettingsRows* s) { s->Name(Name(s->spec.mode)); }),
+    OptionRow{"--precision", "P", "fp64, fp32, tf32, amp-fp16, amp-bf16, fp16 or bf16 [fp32; plan chooses]", kStep,
+              kModel, Into<&TrainingSpec::precision, ParsePrecision>}
+        .First()
+        .Words(NamesUpTo<Precision::kBf16>)
+        .Shown([](SettingsRows* s) {
+          SpecRow& row = s->Name(Name(s->spec.precision));
+          if (!s->spec.precision_of_file) return;
+          const bool asked = row.given, named = s->options.named != nullptr;
+          row.given = true;
+          if (!named || !asked)
+            row.phrase = "precision " + row.text + (named ? " (as its config.json says)" : " (as the file says)");
+        }),
+    OptionRow{
+        "--optimizer", "NAME",
+        "none, sgd, sgd-momentum, sgd-nesterov, adam, adamw, adam-amsgrad, adamw-amsgrad, rmsprop, rmsprop-momentum, "
+        "rmsprop-centered, rmsprop-centered-momentum, adagrad, adadelta, nadam, radam, adamax, adafactor, adafactor-hf "
+        "(transformers), lion, lamb (timm), muon, adam-8bit, adamw-8bit or lion-8bit (bitsandbytes) [adam]",
+        kStep, kLoop, Into<&TrainingSpec::optimizer, ParseOptimizer>}
+        .First()
+        .Words(NamesUpTo<Optimizer::kLion8bit>)
+        .Shown([](SettingsRows* s) {
+          if (!s->Trains()) return;
+          SpecRow& row = s->Name(Name(s->spec.optimizer));
+          if (!s->options.optimizer_of_file) return;
+          row.given = true;
+          row.phrase = "optimizer " + row.text + " (as the file says)";
+        }),
+    OptionRow{"--optimizer-impl", "IMPL",
+              "foreach, fused or for-loop [as the optimizer's library chooses: mostly foreach]", kStep, kLoop,
+              Into<&TrainingSpec::optimizer_impl, ParseOptimizerImpl>}
+        .Words(NamesUpTo<OptimizerImpl::kForLoop>)
+        .Of(kPyTorchAlone)
+        .Shown([](SettingsRows* s) {
+          if (s->Updates() && s->spec.framework.runtime == Runtime::kPyTorch) s->Name(Name(s->spec.optimizer_impl));
+        }),
+    OptionRow{"--weight-decay", "X", "weight decay of the optimizer [the default of its class: mostly 0; adamw: 0.01]",
+              kStep, kLoop, Into<&TrainingSpec::weight_decay, RealOf>}
+        .Shown([](SettingsRows* s) {
+          if (s->Updates()) s->Real(s->spec.weight_decay);
+        }),
+    OptionRow{"--momentum", "X", "momentum of sgd and rmsprop [0; sgd-momentum, sgd-nesterov: 0.9]", kStep, kLoop,
+              Into<&TrainingSpec::momentum, RealOf>}
+        .Shown([](SettingsRows* s) {
+          const Optimizer optimizer = s->spec.optimizer;
+          if (s->Trains() && (optimizer == Optimizer::kSgdMomentum || optimizer == Optimizer::kSgdNesterov))
+            s->Real(s->spec.momentum);
+        }),
+    OptionRow{"--accumulate", "N", "forwards and backwards before each optimizer step, the loss divided by N [1]",
+              kStep, kLoop,
+              Into<&TrainingSpec::accumulate, [](const Typed& t) { return Whole(t, 1, kMostSamples, "4"); }>}
+        .Shown([](SettingsRows* s) {
+          if (s->Trains()) s->Number(s->spec.accumulate);
+        }),
+    OptionRow{"--clip-grad-norm", "X", "clip_grad_norm_ with this max_norm before the step; 0: not called [0]", kStep,
+              kLoop, Into<&TrainingSpec::clip_grad_norm, RealOf>}
+        .Shown([](SettingsRows* s) {
+          if (s->Trains() && s->spec.clip_grad_norm > 0) s->Real(s->spec.clip_grad_norm);
+        }),
+    OptionRow{"--zero-grad", "WHERE",
+              "end, start or after-forward: where optimizer.zero_grad() stands in the loop [end]", kStep, kLoop,
+              Into<&TrainingSpec::zero_grad, ParseZeroGrad>}
+        .Shown([](SettingsRows* s) {
+          if (s->Trains()) s->Name(Name(s->spec.zero_grad));
+        }),
+    OptionRow{"--set-to-none", "WHEN", "on or off: what zero_grad does with the gradients [on]", kStep, kLoop,
+              Into<&TrainingSpec::set_to_none, IsOn>}
+        .Shown([](SettingsRows* s) {
+          if (s->Trains() && !s->spec.set_to_none) s->Name("off");
+        }),
+    OptionRow{"--strategy", "NAME",
+              "how the cards of --gpus share the model that is given by its name: ddp (each has all of it), fsdp2 "
+              "(fully_shard of each layer and of the model) [none]",
+              kGraph, kModel, Into<&TrainingSpec::strategy, ParseStrategy>}
+        .Words(NamesUpTo<Strategy::kFsdp2>)
+        .Of(kPyTorchAlone)
+        .Shown([](SettingsRows* s) {
+          if (s->Trains() && s->spec.strategy != Strategy::kNone) s->Name(Name(s->spec.strategy));
+        }),
+    OptionRow{"--gpus", "N", "cards that train together, one process each; the answer is about each of them [1]",
+              kGraph, kModel, Into<&TrainingSpec::ranks, [](const Typed& t) { return Whole(t, 1, 1 << 16, "8"); }>}
+        .Of(kPyTorchAlone)
+        .Shown([](SettingsRows* s) {
+          if (s->Trains() && s->spec.strategy != Strategy::kNone) s->Number(s->spec.ranks);
+        }),
+    OptionRow{"--ema", "KIND",
+              "none, averaged-model (torch.optim.swa_utils), model-ema-v2 or model-ema-v3 (timm): an averaged copy of "
+              "the weights [none]",
+              kStep, kLoop, Into<&TrainingSpec::ema, ParseEma>}
+        .Of(kTrainers)
+        .Shown([](SettingsRows* s) {
+          if (s->Trains() && s->spec.ema != Ema::kNone) s->Name(Name(s->spec.ema));
+        }),
+    OptionRow{"--loss", "LOSS",
+              "auto, none, cross-entropy, cross-entropy-smoothed (label_smoothing), mse, l1, smooth-l1, huber, bce, "
+              "bce-logits, nll, kl-div, kl-div-log-target, soft-margin, cosine-embedding or triplet-margin [auto: a "
+              "scalar output is the loss; else cross-entropy, or bce-logits on one channel]",
+              kStep, kLoop, Into<&TrainingSpec::loss, ParseLoss>}
+        .Words(NamesUpTo<Loss::kTripletMargin>)
+        .Shown([](SettingsRows* s) {
+          if (s->Trains()) s->Name(Name(s->spec.loss));
+        }),
+    OptionRow{
+        "--loss-on", "N|NAME|all",
+        "the output that the loss is of, by its place or name; all: the sum of a loss of each [the first that it fits]",
+        kStep, kLoop, Text<&TrainingSpec::loss_on>}
+        .Shown([](SettingsRows* s) {
+          if (s->Trains() && !s->spec.loss_on.empty()) s->Name(s->spec.loss_on);
+        }),
+    OptionRow{"--trainable", "PATTERN",
+              "train the parameters whose names match, such as 'layer4.*'; repeatable: the last matching --trainable "
+              "or --frozen decides [everything is trained, except the base of adapters and copies such as a teacher]",
+              kGraph, kModel, ReadTrained}
+        .Repeats()
+        .Of(kTrainers)
+        .Shown(ShowTrainable),
+    OptionRow{"--frozen", "PATTERN",
+              "freeze the parameters whose names match (requires_grad_(False)); --frozen '*' --trainable 'fc.*' trains "
+              "only fc; vramplan inspect FILE --dump parameters lists the names",
+              kGraph, kModel, ReadTrained}
+        .Repeats()
+        .First()
+        .Of(kTrainers)
+        .Shown([](SettingsRows* s) {
+          for (const TrainedPattern& pattern : s->options.trained)
+            s->Also(pattern.trained ? "trainable" : "frozen", pattern.glob);
+        }),
+    OptionRow{"--assume-batchnorm", "WHEN",
+              "on or off: put back the batch norms that an export folded into convolutions [on]", kStep, kUnknown,
+              Into<&PutBack::batch_norms, IsOn>}
+        .Of(kTrainers),
+    OptionRow{"--assume-dropout", "P",
+              "put back the dropouts of a transformer that an eval export lost, with this share, such as 0.1 [none]",
+              kStep, kUnknown, Into<&PutBack::dropout, RealOf>}
+        .Of(kTrainers)
+        .Shown(ShowUnsaid),
+};
+
+}  // namespace
+
+std::span<const OptionRow> StepOptions() { return kStepRows; }
+
+}  // namespace vramplan
