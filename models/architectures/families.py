@@ -258,15 +258,12 @@ FAMILIES = [
            requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": True}, defaults={"sliding_window_pattern": "6"}, limits=WINDOW),
     causal("mixtral", "Mixtral", capability=(8, 0), recordings=HALVES, draw=without(settings={**WIDE, **ROUTED}),
            requires={"attention_dropout": 0.0, "tie_word_embeddings": False, "sliding_window": None, "router_jitter_noise": 0.0, "output_router_logits": False},
-           defaults={"head_dim": "hidden_size/num_attention_heads"}, limits=WINDOW),
+           defaults={"head_dim": "hidden_size/num_attention_heads"}, limits=WINDOW, lora=()),  # with experts of transformers 5 peft asks for targets
     causal("qwen3_moe", "Qwen3Moe", capability=(8, 0), recordings=HALVES, draw=without("intermediate_size", settings={
         "hidden_size": WIDE["hidden_size"], "moe_intermediate_size": WIDE["intermediate_size"], "num_experts": ROUTED["num_local_experts"], "num_experts_per_tok": ROUTED["num_experts_per_tok"]}),
            requires={"attention_dropout": 0.0, "attention_bias": False, "use_sliding_window": False, "tie_word_embeddings": False, "norm_topk_prob": True,
                      "decoder_sparse_step": 1, "output_router_logits": False},
            defaults={"head_dim": "hidden_size/num_attention_heads"}, lora=()),
-    causal("falcon", "Falcon", stacks=(("transformer.h", "num_hidden_layers"),), draw=without("num_key_value_heads", "head_dim", "intermediate_size"),
-           requires={"attention_dropout": 0.0, "hidden_dropout": 0.0, "tie_word_embeddings": True, "alibi": False, "new_decoder_architecture": False,
-                     "multi_query": True, "parallel_attn": True, "bias": False}, lora=("query_key_value",), let={"head_width": "hidden_size/num_attention_heads"}),
     causal("phi", "Phi", draw=without("head_dim", settings={"hidden_size": lambda s: 10 * s["hidden_size"]}),
            variants={"": {"partial_rotary_factor": 0.4, "resid_pdrop": 0.1}, "half": {"partial_rotary_factor": 0.5, "resid_pdrop": 0.0}},
            requires={"attention_dropout": 0.0, "embd_pdrop": 0.0, "tie_word_embeddings": False, "qk_layernorm": False},
