@@ -76,7 +76,7 @@ Result<std::vector<int64_t>> ReadOrder(const std::string& path, int64_t nodes) {
   return order;
 }
 
-std::string Text(Integer number) {
+std::string WholeText(Integer number) {
   std::string digits;
   for (; number > 0 || digits.empty(); number /= 10)
     digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(number % 10)));
@@ -109,8 +109,8 @@ Result<Outcome> RunCheck(const Options& options, const Style& /*style*/, Probe* 
     held[node] = false;
   }
   const bool fits = peak <= *options.remat.budget;
-  return Outcome{.text = std::string(fits ? "fits" : "does not fit") + ": peak " + Text(peak) + ", budget " +
-                         std::to_string(*options.remat.budget) + ", cost " + Text(cost) + "\n",
+  return Outcome{.text = std::string(fits ? "fits" : "does not fit") + ": peak " + WholeText(peak) + ", budget " +
+                         std::to_string(*options.remat.budget) + ", cost " + WholeText(cost) + "\n",
                  .exit_code = fits ? 0 : 3};
 }
 

@@ -18,7 +18,7 @@ std::string LettersAndDigits(std::string_view text) {
 }
 
 // "24", "24gb", "24GiB": the size that cards are sold with. Nothing for other texts.
-std::optional<int> SizeOf(std::string_view wanted) {
+std::optional<int> SoldSize(std::string_view wanted) {
   int size = 0;
   const auto [end, status] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), size);
   const std::string_view unit = wanted.substr(static_cast<size_t>(end - wanted.data()));
@@ -38,7 +38,7 @@ Result<Outcome> RunGpus(const Options& options, const Style& style, Probe* /*mac
   const std::string wanted = LettersAndDigits(options.filter);
   std::vector<Card> chosen;
   // A number that is a size is one, though names may hold it, too: 16 is not a GTX 1660.
-  if (const std::optional<int> size = SizeOf(wanted)) {
+  if (const std::optional<int> size = SoldSize(wanted)) {
     for (const Card& card : Cards()) {
       if (card.marketed_gb == *size) chosen.push_back(card);
     }

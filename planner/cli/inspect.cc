@@ -41,6 +41,7 @@ Result<Outcome> RunInspect(const Options& options, const Style& style, Probe* /*
   Result<Graph> graph = GraphOf(options, &bind, &usual, &inspection.notes);
   if (!graph.ok()) return graph.error();
   inspection.graph = *std::move(graph);
+  inspection.is_named = options.named != nullptr;
   if (auto plain = WithoutBranches(inspection.graph, bind, &inspection.notes)) {
     inspection.graph = *std::move(plain);
   }

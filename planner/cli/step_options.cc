@@ -63,8 +63,6 @@ void ShowUnsaid(SettingsRows* s) {
   if (model.unread_left_out) none("unread-parameters", "no parameter or buffer that forward() never reads");
 }
 
-constexpr int64_t kMostRanks = 1 << 16;
-
 constexpr OptionRow kStepRows[] = {
     OptionRow{"--model", "FILE.onnx", "also measure what cuDNN takes for its convolutions [none]", Of({kCalibrate}),
               kModel, Text<&Options::model>},
@@ -127,21 +125,6 @@ constexpr OptionRow kStepRows[] = {
           if (!s->options.quant) return;
           SpecRow& row = s->Name(s->options.quant->type + (s->options.quant->nested ? ",double" : ""));
           if (!IsHalf(TypeInRun(DType::kFloat32, s->options.spec.precision))) row.text += ", other weights in fp32";
-        }),
-    OptionRow{"--strategy", "NAME",
-              "how the cards of --gpus share the model that is given by its name: ddp (each has all of it), fsdp2 "
-              "(fully_shard of each layer and of the model) [none]",
-              kGraph, kModel, Into<&TrainingSpec::strategy, ParseStrategy>}
-        .Words(NamesUpTo<Strategy::kFsdp2>)
-        .Of(kPyTorchAlone)
-        .Shown([](SettingsRows* s) {
-          if (s->spec.strategy != Strategy::kNone) s->Name(Name(s->spec.strategy));
-        }),
-    OptionRow{"--gpus", "N", "cards that train together, one process each; the answer is about each of them [1]",
-              kGraph, kModel, Into<&TrainingSpec::ranks, [](const Typed& t) { return Whole(t, 1, kMostRanks, "8"); }>}
-        .Of(kPyTorchAlone)
-        .Shown([](SettingsRows* s) {
-          if (s->spec.ranks > 1) s->Number(s->spec.ranks);
         }),
     OptionRow{"--dim", "NAME=N", "length of a free dimension of the file, such as sequence=128; repeatable", kBound,
               kModel, ReadDims}
@@ -238,6 +221,21 @@ constexpr OptionRow kStepRows[] = {
               Into<&TrainingSpec::set_to_none, IsOn>}
         .Shown([](SettingsRows* s) {
           if (s->Trains() && !s->spec.set_to_none) s->Name("off");
+        }),
+    OptionRow{"--strategy", "NAME",
+              "how the cards of --gpus share the model that is given by its name: ddp (each has all of it), fsdp2 "
+              "(fully_shard of each layer and of the model) [none]",
+              kGraph, kModel, Into<&TrainingSpec::strategy, ParseStrategy>}
+        .Words(NamesUpTo<Strategy::kFsdp2>)
+        .Of(kPyTorchAlone)
+        .Shown([](SettingsRows* s) {
+          if (s->Trains() && s->spec.strategy != Strategy::kNone) s->Name(Name(s->spec.strategy));
+        }),
+    OptionRow{"--gpus", "N", "cards that train together, one process each; the answer is about each of them [1]",
+              kGraph, kModel, Into<&TrainingSpec::ranks, [](const Typed& t) { return Whole(t, 1, 1 << 16, "8"); }>}
+        .Of(kPyTorchAlone)
+        .Shown([](SettingsRows* s) {
+          if (s->Trains() && s->spec.strategy != Strategy::kNone) s->Number(s->spec.ranks);
         }),
     OptionRow{"--ema", "KIND",
               "none, averaged-model (torch.optim.swa_utils), model-ema-v2 or model-ema-v3 (timm): an averaged copy of "

@@ -10,7 +10,7 @@
 namespace vramplan {
 namespace {
 
-constexpr int64_t kMiB = int64_t{1} << 20;
+constexpr int64_t kTraceDiffMiB = int64_t{1} << 20;
 
 // "+a2 +b1.5/1.2 -a2 |backward +c1@MulBackward0": births and deaths of blocks by letter, in MiB, after a slash what was
 // asked for, after an @ the autograd node; |PHASE begins a phase. Capital letters: blocks from before.
@@ -19,7 +19,7 @@ Trace TraceText(const std::string& text) {
   std::istringstream words(text);
   std::string phase = "forward";
   std::map<char, int64_t> numbers;
-  int64_t level = 100 * kMiB;
+  int64_t level = 100 * kTraceDiffMiB;
   for (std::string word; words >> word;) {
     if (word[0] == '|') {
       phase = word.substr(1);
@@ -32,9 +32,9 @@ Trace TraceText(const std::string& text) {
     if (event.birth) numbers[letter] = static_cast<int64_t>(numbers.size());
     if (letter >= 'a') event.block = numbers.at(letter);
     const size_t at = word.find('@'), slash = word.find('/');
-    event.bytes = Bytes::Of(static_cast<int64_t>(std::stod(word.substr(2)) * kMiB));
+    event.bytes = Bytes::Of(static_cast<int64_t>(std::stod(word.substr(2)) * kTraceDiffMiB));
     if (slash != std::string::npos)
-      event.asked = Bytes::Of(static_cast<int64_t>(std::stod(word.substr(slash + 1)) * kMiB));
+      event.asked = Bytes::Of(static_cast<int64_t>(std::stod(word.substr(slash + 1)) * kTraceDiffMiB));
     if (at != std::string::npos) event.autograd_node = word.substr(at + 1);
     level += event.birth ? event.bytes.count() : -event.bytes.count();
     event.allocated_after = Bytes::Of(level);

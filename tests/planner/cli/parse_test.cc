@@ -190,7 +190,7 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
       {"fit m.onnx --gpu t4 --context 500",
        "--context: \"500\" is 500 B: its unit is missing (hint: type --context 500MiB)"},
       {"estimate m.onnx --mode inference",
-       "--mode: \"inference\" is not one of train, eval or infer (hint: type --mode infer)"},
+       "--mode: \"inference\" is not one of train, eval, infer or serve (hint: type --mode infer)"},
       {"estimate m.onnx --dim", "--dim: no value is given (hint: type --dim NAME=N)"},
       {"estimate m.onnx --format yaml",
        "--format: \"yaml\" is not one of text, json, html, svg or snapshot (hint: type --format json)"},

@@ -58,7 +58,7 @@ TEST_CASE("what does not go together is one line that says what to type") {
 TEST_CASE("onnxruntime: inference of the file, two runs, a band, and the arena's growth") {
   const Said text = Do("estimate MODELS/resnet50.onnx --framework onnxruntime --batch 8 --gpu t4");
   CHECK(text.exit_code == 0);
-  CHECK_MESSAGE(text.FirstLine().find(" to infer at batch 8 on Tesla T4") != std::string::npos, text.FirstLine());
+  CHECK_MESSAGE(text.FirstLine().find(" inference at batch 8 fits on Tesla T4") != std::string::npos, text.FirstLine());
   CHECK_MESSAGE(text.FirstLine().ends_with("reserved by ONNX Runtime"), text.FirstLine());
   CHECK(text.out.find("ort-arena kNextPowerOfTwo") != std::string::npos);
   const std::string line = "estimate MODELS/resnet50.onnx --framework onnxruntime --batch 8 --format json";

@@ -125,6 +125,7 @@ TEST_CASE("host: one command says why it fits there and not on the card") {
   CHECK_NE(said.out.find("too little"), std::string::npos);
   CHECK_NE(Do("fit MODELS/unet.onnx --gpu t4 --workers 4").err.find("add --host"), std::string::npos);
   CHECK_NE(Do("fit MODELS/unet.onnx --gpu all --host").err.find("name one card"), std::string::npos);
-  CHECK_NE(Do("fit MODELS/unet.onnx --gpu t4 --host --workers 0.5").err.find("is not a number"), std::string::npos);
+  CHECK_NE(Do("fit MODELS/unet.onnx --gpu t4 --host --workers 0.5").err.find("is not a whole number"),
+           std::string::npos);
   CHECK_NE(Do("fit MODELS/unet.onnx --gpu t4 --host --format html").out.find("The host&#39;s RAM"), std::string::npos);
 }

@@ -37,8 +37,9 @@ TEST_CASE("names are known in PyTorch's writing, too") {
 }
 
 TEST_CASE("an unknown value lists the choices and the nearest") {
-  CHECK_EQ(ParseMode("trian").error(),
-           Error{ErrorCode::kUsage, "--mode", "\"trian\" is not one of train, eval or infer", "did you mean train?"});
+  CHECK_EQ(
+      ParseMode("trian").error(),
+      Error{ErrorCode::kUsage, "--mode", "\"trian\" is not one of train, eval, infer or serve", "did you mean train?"});
   CHECK_EQ(ParsePrecision("half").error(),
            Error{ErrorCode::kUsage, "--precision",
                  "\"half\" is not one of fp64, fp32, tf32, amp-fp16, amp-bf16, fp16 or bf16",
