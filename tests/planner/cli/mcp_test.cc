@@ -13,14 +13,14 @@
 namespace vramplan::testing {
 namespace {
 
-Json Read(const std::string& text) {
+Json McpJson(const std::string& text) {
   const Result<Json> json = ParseJson("message", text);
   REQUIRE_MESSAGE(json.ok(), text);
   return *json;
 }
 
 // Members below members: "result.tools".
-Json At(const Json& json, const std::string& path) {
+Json McpAt(const Json& json, const std::string& path) {
   std::istringstream names(path);
   Json at = json;
   for (std::string name; std::getline(names, name, '.');) {
@@ -32,9 +32,9 @@ Json At(const Json& json, const std::string& path) {
   return at;
 }
 
-Asked NoAnswer(const std::vector<std::string>&, const std::string&) { return {}; }
+Asked NoMcpAnswer(const std::vector<std::string>&, const std::string&) { return {}; }
 
-std::string Message(const char* method, const char* params = "{}") {
+std::string McpMessage(const char* method, const char* params = "{}") {
   return std::string(R"({"jsonrpc":"2.0","id":7,"method":")") + method + R"(","params":)" + params + "}";
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("mcp: messages and what is answered to them") {
   for (const auto& row : rows) {
     CAPTURE(row.line);
     const std::string answer = row.answer;
-    CHECK_EQ(AnswerMessage(row.line, NoAnswer), answer.empty() ? "" : answer + "\n");
+    CHECK_EQ(AnswerMessage(row.line, NoMcpAnswer), answer.empty() ? "" : answer + "\n");
   }
 }
 
@@ -74,11 +74,11 @@ TEST_CASE("mcp: the revision that both know") {
   for (const auto& [asked, given] : {std::pair("2025-06-18", "2025-06-18"), std::pair("2024-11-05", "2024-11-05"),
                                      std::pair("2031-01-01", "2025-11-25"), std::pair("", "2025-11-25")}) {
     const std::string params = std::string(R"({"protocolVersion":")") + asked + R"(","capabilities":{}})";
-    const Json result = At(Read(AnswerMessage(Message("initialize", params.c_str()), NoAnswer)), "result");
-    const Json version = At(result, "protocolVersion"), name = At(result, "serverInfo.name");
+    const Json result = McpAt(McpJson(AnswerMessage(McpMessage("initialize", params.c_str()), NoMcpAnswer)), "result");
+    const Json version = McpAt(result, "protocolVersion"), name = McpAt(result, "serverInfo.name");
     CHECK_EQ(StringIn(&version), given);
     CHECK_EQ(StringIn(&name), "vramplan");
-    CHECK(std::holds_alternative<Json::Members>(At(result, "capabilities.tools").value()));
+    CHECK(std::holds_alternative<Json::Members>(McpAt(result, "capabilities.tools").value()));
   }
 }
 
@@ -107,12 +107,12 @@ TEST_CASE("mcp: the command line of a call") {
   };
   for (const auto& row : rows) {
     CAPTURE(row.arguments);
-    const Result<ToolCommand> command = CommandOf(row.tool, Read(row.arguments));
+    const Result<ToolCommand> command = CommandOf(row.tool, McpJson(row.arguments));
     REQUIRE(command.ok());
     CHECK(command->words == row.words);
   }
-  CHECK_EQ(CommandOf("explain", Read(R"({"log": "text"})"))->input, "text");
-  CHECK_EQ(CommandOf("plan", Read(R"({"model": "m", "emit": "hf"})"))->emit, "hf");
+  CHECK_EQ(CommandOf("explain", McpJson(R"({"log": "text"})"))->input, "text");
+  CHECK_EQ(CommandOf("plan", McpJson(R"({"model": "m", "emit": "hf"})"))->emit, "hf");
 }
 
 TEST_CASE("mcp: arguments that are refused, and nothing is asked") {
@@ -137,24 +137,24 @@ TEST_CASE("mcp: arguments that are refused, and nothing is asked") {
   };
   for (const auto& row : rows) {
     CAPTURE(row.arguments);
-    const Result<ToolCommand> command = CommandOf(row.tool, Read(row.arguments));
+    const Result<ToolCommand> command = CommandOf(row.tool, McpJson(row.arguments));
     REQUIRE(!command.ok());
     CHECK_MESSAGE(ToString(command.error()).starts_with(row.says), ToString(command.error()));
     bool asked = false;
     const std::string params = std::string(R"({"name":")") + row.tool + R"(","arguments":)" + row.arguments + "}";
-    const Json answer = Read(
-        AnswerMessage(Message("tools/call", params.c_str()), [&](const std::vector<std::string>&, const std::string&) {
-          asked = true;
-          return Asked();
-        }));
+    const Json answer = McpJson(AnswerMessage(McpMessage("tools/call", params.c_str()),
+                                              [&](const std::vector<std::string>&, const std::string&) {
+                                                asked = true;
+                                                return Asked();
+                                              }));
     CHECK(!asked);
-    CHECK_EQ(PrintCompact(At(answer, "result.isError")), "true");
+    CHECK_EQ(PrintCompact(McpAt(answer, "result.isError")), "true");
   }
 }
 
 TEST_CASE("mcp: every tool answers, and as its outputSchema says") {
-  const Json listed = Read(AnswerMessage(Message("tools/list"), NoAnswer));
-  const Json tools = At(listed, "result.tools");
+  const Json listed = McpJson(AnswerMessage(McpMessage("tools/list"), NoMcpAnswer));
+  const Json tools = McpAt(listed, "result.tools");
   const std::string unet = std::string(VRAMPLAN_SOURCE_DIR) + "/models/unet.onnx";
   const std::string log =
       R"text("CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 14.76 GiB total capacity; 13.50 GiB already allocated; 11.75 MiB free; 13.60 GiB reserved in total by PyTorch)")text";
@@ -169,19 +169,19 @@ TEST_CASE("mcp: every tool answers, and as its outputSchema says") {
   for (const auto& [name, arguments] : calls) {
     CAPTURE(arguments);
     const std::string params = R"({"name": ")" + name + R"(", "arguments": )" + arguments + "}";
-    const Json answer = Read(AnswerMessage(Message("tools/call", params.c_str()), AskApart));
-    CHECK_EQ(PrintCompact(At(answer, "result.isError")), "false");
+    const Json answer = McpJson(AnswerMessage(McpMessage("tools/call", params.c_str()), AskApart));
+    CHECK_EQ(PrintCompact(McpAt(answer, "result.isError")), "false");
     for (const Json& tool : std::get<Json::Items>(tools.value())) {
       if (StringIn(MemberOf(tool, "name")) != name) continue;
-      CHECK_EQ(ViolationOf(*MemberOf(tool, "outputSchema"), At(answer, "result.structuredContent")), "");
-      CHECK_EQ(PrintCompact(At(tool, "annotations.readOnlyHint")), "true");
-      CHECK_EQ(PrintCompact(At(tool, "annotations.idempotentHint")), "true");
+      CHECK_EQ(ViolationOf(*MemberOf(tool, "outputSchema"), McpAt(answer, "result.structuredContent")), "");
+      CHECK_EQ(PrintCompact(McpAt(tool, "annotations.readOnlyHint")), "true");
+      CHECK_EQ(PrintCompact(McpAt(tool, "annotations.idempotentHint")), "true");
     }
   }
-  const Json refused = Read(AnswerMessage(
-      Message("tools/call", R"({"name": "fit", "arguments": {"model": "nowhere.onnx", "gpu": "t4"}})"), AskApart));
-  CHECK_EQ(PrintCompact(At(refused, "result.isError")), "true");
-  CHECK_NE(PrintCompact(At(refused, "result.content")).find("nowhere.onnx"), std::string::npos);
+  const Json refused = McpJson(AnswerMessage(
+      McpMessage("tools/call", R"({"name": "fit", "arguments": {"model": "nowhere.onnx", "gpu": "t4"}})"), AskApart));
+  CHECK_EQ(PrintCompact(McpAt(refused, "result.isError")), "true");
+  CHECK_NE(PrintCompact(McpAt(refused, "result.content")).find("nowhere.onnx"), std::string::npos);
 }
 
 TEST_CASE("mcp: it takes no options") {
@@ -192,9 +192,9 @@ TEST_CASE("mcp: it takes no options") {
 }
 
 TEST_CASE("mcp: a line in, a line out, until the end") {
-  std::istringstream in(Message("ping") + "\n{\n" + Message("ping"));
+  std::istringstream in(McpMessage("ping") + "\n{\n" + McpMessage("ping"));
   std::ostringstream out;
-  CHECK_EQ(ServeMcp(in, out, NoAnswer), 0);
+  CHECK_EQ(ServeMcp(in, out, NoMcpAnswer), 0);
   const std::string text = out.str();
   CHECK_EQ(std::count(text.begin(), text.end(), '\n'), 3);
 }

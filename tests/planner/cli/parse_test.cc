@@ -193,7 +193,7 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
        "--mode: \"inference\" is not one of train, eval, infer or serve (hint: type --mode infer)"},
       {"estimate m.onnx --dim", "--dim: no value is given (hint: type --dim NAME=N)"},
       {"estimate m.onnx --format yaml",
-       "--format: \"yaml\" is not one of text, json, html, svg or snapshot (hint: type --format json)"},
+       "--format: \"yaml\" is not one of text, json, html, all, svg or snapshot (hint: type --format json)"},
       {"inspect m.onnx --dump shape",
        "--dump: \"shape\" is not one of shapes, layers, parameters or holds (hint: did you mean shapes?)"},
       {"fit m.onnx", "fit: no card is given (hint: add --gpu t4, --gpu all or --gpu-memory 16GiB)"},
