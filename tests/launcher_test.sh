@@ -6,10 +6,10 @@ set -u
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-mkdir -p "$tree/repo/.ci" "$tree/repo/graph/base" "$tree/repo/planner" "$tree/repo/cuda_probe" "$tree/repo/pretend/hook" "$tree/repo/models/architectures" "$tree/bin"
+mkdir -p "$tree/repo/.ci" "$tree/repo/graph/base" "$tree/repo/planner" "$tree/repo/cuda_probe" "$tree/repo/pretend/hook" "$tree/repo/models/architectures" "$tree/repo/docs/schemas" "$tree/bin"
 cp vramplan "$tree/repo/vramplan"
 touch "$tree/repo/CMakeLists.txt" "$tree/repo/main.cc" "$tree/repo/graph/base/bytes.cc" "$tree/repo/graph/base/README.md" \
-  "$tree/repo/pretend/hook/values.py"
+  "$tree/repo/pretend/hook/values.py" "$tree/repo/docs/schemas/fit.schema.json"
 
 cat >"$tree/repo/.ci/packages" <<'EOF'
 #!/bin/bash
@@ -80,6 +80,8 @@ rm "$tree/repo/planner/new.cc" && touch -d '+6 seconds' "$tree/repo/planner"
 expect 'a source is gone'   0 '[0]'      'vramplan: the sources changed: building' 1 "$run" 0
 touch -d '+8 seconds' "$tree/repo/pretend/hook/values.py"
 expect 'the hook changed'   0 '[0]'      'vramplan: the sources changed: building' 1 "$run" 0
+touch -d '+9 seconds' "$tree/repo/docs/schemas/fit.schema.json"
+expect 'a schema changed'   0 '[0]'      'vramplan: the sources changed: building' 1 "$run" 0
 ln -s "$run" "$tree/bin/vramplan"
 touch -d '+10 seconds' "$tree/repo/build/release/.built"
 expect 'through a link'     0 '[0]'      ''                                        0 "$tree/bin/vramplan" 0

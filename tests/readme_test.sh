@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the commands of README.md and docs/*.md and compares what they print. Checked are the fenced blocks opened by
+# Runs the commands of README.md, docs/*.md and skills/*/SKILL.md and compares what they print. Checked are the fenced blocks opened by
 # ```console checked:
 #
 #     $ ./vramplan fit models/unet.onnx --gpu t4     a command, run in the root of the repository
@@ -69,7 +69,7 @@ check_page() { # FILE
   if $update; then printf '%s' "$rewritten" >"$page"; fi
 }
 shopt -s nullglob
-for file in README.md docs/*.md; do check_page "$file"; done
+for file in README.md docs/*.md skills/*/SKILL.md; do check_page "$file"; done
 
-echo "$checked commands in README.md and docs, $wrong wrong"
+echo "$checked commands in README.md, docs and skills, $wrong wrong"
 ((checked > 0 && wrong == 0))

@@ -1,6 +1,5 @@
 #include "graph/architectures/linear_layers.h"
 
-#include <map>
 #include <string_view>
 
 namespace vramplan {
@@ -19,16 +18,27 @@ std::optional<LinearCall> LinearCallOf(const RecordedProgram::Call& call) {
   return linear ? LinearCall{} : LinearCall{1, 2, 0, true};
 }
 
-std::vector<LinearLayer> LinearLayersOf(const RecordedProgram& program) {
-  std::map<int32_t, std::string> modules;
+LinearPaths::LinearPaths(const RecordedProgram& program) : program_(program) {
   for (const RecordedProgram::Kept& stored : program.stored)
-    if (stored.name.ends_with(".weight")) modules.emplace(stored.value, ModuleOfParameter(stored.name));
+    if (stored.name.ends_with(".weight")) of_weights_.emplace(stored.value, ModuleOfParameter(stored.name));
+  for (const RecordedProgram::Called& module : program.modules)
+    if (module.class_name.find("Embedding") != std::string::npos) embeddings_.insert(module.path);
+}
+
+std::string LinearPaths::Of(const RecordedProgram::Call& call, const LinearCall& linear) const {
+  const auto found = of_weights_.find(static_cast<int32_t>(call.arguments[linear.weight].integer));
+  if (found == of_weights_.end()) return "";
+  if (!embeddings_.contains(found->second) || call.module < 0) return found->second;
+  return program_.modules[static_cast<size_t>(call.module)].path;
+}
+
+std::vector<LinearLayer> LinearLayersOf(const RecordedProgram& program) {
+  const LinearPaths paths(program);
   std::vector<LinearLayer> layers;
   for (const RecordedProgram::Call& call : program.calls) {
     const std::optional<LinearCall> linear = LinearCallOf(call);
-    if (!linear) continue;
-    const auto found = modules.find(static_cast<int32_t>(call.arguments[linear->weight].integer));
-    if (found != modules.end()) layers.push_back({found->second, linear->transposed});
+    const std::string path = linear ? paths.Of(call, *linear) : "";
+    if (!path.empty()) layers.push_back({path, linear->transposed});
   }
   return layers;
 }

@@ -1,7 +1,9 @@
 // What changes a recorded program: its linear layers, by the parameters that they read, and arguments.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,19 @@ std::optional<LinearCall> LinearCallOf(const RecordedProgram::Call& call);
 struct LinearLayer {
   std::string path;
   bool transposed = false;
+};
+
+// The layer that such a call is of: the module of its weight, or the one that runs it if the weight is that of an embedding
+// ("lm_head", tied). Empty: a weight of no such name.
+class LinearPaths {
+ public:
+  explicit LinearPaths(const RecordedProgram& program);
+  std::string Of(const RecordedProgram::Call& call, const LinearCall& linear) const;
+
+ private:
+  const RecordedProgram& program_;
+  std::map<int32_t, std::string> of_weights_;
+  std::set<std::string> embeddings_;
 };
 
 // Those that the program calls, in its order; a layer that is called twice stands there twice. Of facts: the program of

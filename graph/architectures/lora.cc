@@ -27,8 +27,7 @@ class Adapting {
       : lora_(lora), modules_(modules), packed_(packed), trains_(trains), program_(*program) {}
 
   void Run() {
-    std::map<int32_t, std::string> names;
-    for (const RecordedProgram::Kept& stored : program_.stored) names.emplace(stored.value, stored.name);
+    const LinearPaths paths(program_);
     std::vector<int32_t> moved(program_.calls.size());  // a call's last number among the new ones
     std::map<int32_t, std::vector<int32_t>> at_with;    // values that end with another one
     std::vector<RecordedProgram::End> ends;
@@ -38,9 +37,7 @@ class Adapting {
     for (size_t i = 0; i < before.size(); ++i) {
       Call& call = before[i];
       const std::optional<LinearCall> linear = LinearCallOf(call);
-      const int32_t weight = linear ? static_cast<int32_t>(call.arguments[linear->weight].integer) : -1;
-      const auto name = names.find(weight);
-      const std::string module = name == names.end() ? "" : ModuleOfParameter(name->second);
+      const std::string module = linear ? paths.Of(call, *linear) : "";
       if (linear && modules_.contains(module)) {
         Adapt(std::move(call), *linear, module, &dies, &at_with);
       } else {
@@ -176,12 +173,15 @@ Status AddLora(const Lora& lora, const std::vector<std::string>& packed, Facts* 
   }
   // The tensors of the module tree: the base is frozen, and each layer is followed by its adapter.
   std::vector<RecordedTensor> tensors;
+  std::map<std::string, std::vector<int64_t>> shapes;  // of a weight that is tied, by the name of the other
   for (RecordedTensor& tensor : *facts->parameters) {
     const std::string module = ModuleOfParameter(tensor.name);
     tensor.trained = false;
     tensors.push_back(tensor);
-    if (!modules.contains(module) || tensor.shape.size() != 2) continue;
-    int64_t out = tensor.shape[0], in = tensor.shape[1];
+    const std::vector<int64_t>& shape =
+        shapes.emplace(tensor.name, tensor.same_as.empty() ? tensor.shape : shapes[tensor.same_as]).first->second;
+    if (!modules.contains(module) || shape.size() != 2) continue;
+    int64_t out = shape[0], in = shape[1];
     if (transposed.contains(module)) std::swap(out, in);
     tensors.push_back({module + ".lora_A.default.weight", DType::kFloat32, {lora.rank, in}, true, ""});
     tensors.push_back({module + ".lora_B.default.weight", DType::kFloat32, {out, lora.rank}, true, ""});

@@ -176,13 +176,14 @@ Result<std::optional<NamedModel>> FindNamed(const std::string& name, const std::
   return std::optional<NamedModel>(*std::move(found));
 }
 
-Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* lengths, bool trains,
+Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* lengths, std::string_view mode,
                       const std::string& type) {
   Settings settings = model.settings;
   for (const Template::Length& length : model.templates.lengths) {
     const int64_t given = lengths->try_emplace(length.name, length.usual).first->second;
     settings.Set(length.name, given);
   }
+  settings = model.templates.Complete(std::move(settings));  // what has a name may be of lengths
   for (const auto& [length, value] : *lengths) {
     if (value >= 1 || !settings.Number(length)) continue;
     return Error{ErrorCode::kUsage, "--dim", length + "=" + std::to_string(value) + " is no length",
@@ -196,16 +197,29 @@ Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* l
                  "its " + stack.layers + " is " + (layers ? std::to_string(*layers) : "no whole number"),
                  "templates are for " + std::to_string(kFewest) + " to " + std::to_string(kMost) + " layers"};
   }
+  if (const std::string* broken = model.templates.Broken(settings)) {
+    const size_t slash = broken->find('/');
+    const auto said = [&](const std::string& key) {
+      const Setting* value = settings.Find(key);
+      return key + (value == nullptr ? "" : " (" + ToText(*value) + ")");
+    };
+    return Error{ErrorCode::kBadInput, model.name,
+                 "its " + said(broken->substr(0, slash)) + " is no multiple of its " + said(broken->substr(slash + 1)),
+                 "give a config.json with settings that go together"};
+  }
   for (const auto& [length, limit] : model.templates.limits) {
     const std::optional<int64_t> most = settings.Number(limit);
+    if (most && *most < 1) {
+      return Error{ErrorCode::kBadInput, model.name, "its " + limit + " is " + std::to_string(*most),
+                   "give a config.json with this setting"};
+    }
     if (!most || (*lengths)[length] <= *most) continue;
     return Error{ErrorCode::kUsage, "--dim",
                  length + "=" + std::to_string((*lengths)[length]) + " is more than the " + limit + " of " +
                      model.name + ", " + std::to_string(*most),
                  "type --dim " + length + "=" + std::to_string(*most) + " or less"};
   }
-  Result<std::string> text =
-      model.templates.Fill(settings, type == "float32" ? type : "half", trains ? "train" : "infer");
+  Result<std::string> text = model.templates.Fill(settings, type == "float32" ? type : "half", mode);
   if (!text) {
     Error error = text.error();
     error.subject = model.name;

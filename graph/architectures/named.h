@@ -42,8 +42,9 @@ bool NamesModel(const std::string& name);
 Result<std::optional<NamedModel>> FindNamed(const std::string& name, const std::string& of_class);
 
 // `lengths`: those of --dim; what they leave out is as usual, and is put into them. Errors: a length beyond what the model
-// can take; what Template::Fill says. `type`: of the weights, "float32", "bfloat16" or "float16".
-Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* lengths, bool trains,
+// can take; what Template::Fill says. `mode`: "train", "checkpointed" or "infer"; `type`: of the weights, "float32",
+// "bfloat16" or "float16".
+Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* lengths, std::string_view mode,
                       const std::string& type);
 
 }  // namespace vramplan

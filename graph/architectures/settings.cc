@@ -17,9 +17,9 @@ std::optional<Setting> Plain(const json& value) {
   return std::nullopt;
 }
 
-void TakeAll(const json& object, Settings* settings) {
+void TakeAll(const json& object, const std::string& before, Settings* settings) {
   for (const auto& [key, value] : object.items()) {
-    if (std::optional<Setting> plain = Plain(value)) settings->Set(key, *std::move(plain));
+    if (std::optional<Setting> plain = Plain(value)) settings->Set(before + key, *std::move(plain));
   }
 }
 
@@ -107,9 +107,15 @@ Result<Settings> ReadSettings(std::string_view text, const std::string& name) {
                  "give the config.json of a model, or its folder"};
   }
   Settings settings;
-  if (const auto nested = read.find("text_config"); nested != read.end() && nested->is_object())
-    TakeAll(*nested, &settings);
-  TakeAll(read, &settings);
+  for (const char* part : {"text", "vision"}) {
+    const auto nested = read.find(std::string(part) + "_config");
+    if (nested == read.end() || !nested->is_object()) continue;
+    TakeAll(*nested, std::string(part) + "_", &settings);
+    if (part == std::string_view("text")) TakeAll(*nested, "", &settings);
+  }
+  TakeAll(read, "", &settings);
+  if (const auto labels = read.find("id2label"); labels != read.end() && labels->is_object() && !labels->empty())
+    if (settings.Find("num_labels") == nullptr) settings.Set("num_labels", static_cast<int64_t>(labels->size()));
   if (const auto quantized = read.find("quantization_config"); quantized != read.end() && quantized->is_object())
     settings.Set("quantization_config", true);
   if (const auto named = read.find("architectures"); named != read.end() && named->is_array()) {

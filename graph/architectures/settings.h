@@ -32,7 +32,8 @@ class Settings {
 };
 
 // `name` stands for the file in errors: not JSON, or JSON of something else. Lists and objects are passed over, but for
-// `text_config`, the language model of one with pictures, whose settings count where the file has none of its own.
+// `text_config`, the language model of one with pictures, whose settings count where the file has none of its own, and
+// `vision_config`: text_hidden_size, vision_hidden_size are those of either.
 Result<Settings> ReadSettings(std::string_view text, const std::string& name);
 // null, true, 3, 0.1, "relu"; nothing: none of these.
 std::optional<Setting> ReadSetting(std::string_view text);

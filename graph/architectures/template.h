@@ -1,7 +1,7 @@
 // Template: how a library's class runs, recorded once, with named lengths (models/architectures). With a model's settings
 // it becomes the facts (docs/facts.md) that the Python door would have recorded of that model.
 //
-//   ["aten.linear.default",<8*i+6>,["%<54*i+176>","%<9*i+1>"],[<54*i+177>]]    * n0: once for each of the first stack's layers
+//   26 linear(%25,%.weight) x[B,sequence,num_attention_heads*head_dim]
 #pragma once
 
 #include <map>
@@ -32,8 +32,14 @@ class Template {
     std::string name;
     int64_t usual = 0;
   };
+  struct Recording {
+    char letter = 'A';
+    std::string form, program;  // "half", "train-amp"
+  };
   std::vector<std::string> classes;
-  std::vector<std::pair<std::string, std::string>> defaults, lets;  // a setting and its expression or value
+  // A setting, and its expression or value: where none is given, where null is, and what has a name of its own.
+  std::vector<std::pair<std::string, std::string>> defaults, nulls, lets;
+  std::vector<std::string> wholes;  // expressions that must be whole numbers
   std::vector<Condition> conditions;
   std::vector<Stack> stacks;
   std::vector<Length> lengths;                              // free ones: --dim
@@ -41,18 +47,26 @@ class Template {
   std::vector<std::string> lora_targets;                    // what peft takes where nothing is said
   std::string made_with;                                    // "torch 2.10.0, transformers 5.23.0"
   int64_t period = 1;                                       // layers of a block that repeats
+  std::string every;       // the setting that says that each so-many-th layer is of another kind
+  int64_t every_from = 0;  // what is added to a layer's number to count them
+  std::vector<Recording> recordings;
 
   // The settings with what the library takes where they say nothing.
   Settings Complete(Settings settings) const;
+  // The first expression that must be a whole number and is none; null: all are.
+  const std::string* Broken(const Settings& settings) const;
   // The first condition that these (complete) settings do not meet; null: all are met.
   const Condition* Unmet(const Settings& settings) const;
-  // Facts as JSON. `form`: "float32" or "half", `mode`: "train" or "infer". Settings are complete, and have the lengths.
+  // Facts as JSON. `form`: "float32" or "half"; `mode`: "train", "checkpointed" (so too, and every layer is a checkpoint) or
+  // "infer". Settings are complete, and have the lengths.
   // Error: a setting that it needs is missing or does not fit.
   Result<std::string> Fill(const Settings& settings, std::string_view form, std::string_view mode) const;
+  // The lines of "parameters", "calls", ...; empty: it has no such section.
+  std::string_view Section(std::string_view name) const;
 
  private:
   std::shared_ptr<const std::string> text_;
-  std::map<std::string, std::string_view, std::less<>> recordings_;  // "half train" -> its lines of `text_`
+  std::map<std::string, std::string_view, std::less<>> sections_;  // lines of `text_`
 };
 
 }  // namespace vramplan

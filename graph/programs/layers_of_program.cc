@@ -259,9 +259,18 @@ class ProgramLayers {
                       PathOf(call.module), place_);
   }
 
+  // softmax(x, dtype=torch.float32) of a model in halves.
+  bool MakesFloatOfHalf(const RecordedProgram::Call& call) const {
+    if (call.arguments.empty() || call.arguments.front().kind != Argument::Kind::kValue) return false;
+    const auto type = [&](int64_t value) { return program_.values[static_cast<size_t>(value)].type; };
+    return IsHalf(type(call.arguments.front().integer)) && type(call.results.front()) == DType::kFloat32;
+  }
+
   // What does nothing in fp32 makes fp32 of halves, or halves of fp32, in other precisions.
   void TakeCast(const RecordedProgram::Call& call, AtenCall* aten) const {
     const Argument* amp = Keyword(call, "amp");
+    if (amp == nullptr && (aten->op == "softmax" || aten->op == "log_softmax") && MakesFloatOfHalf(call))
+      aten->attributes.Set("type", std::string("float"));
     if (amp == nullptr) return;
     if (IsTensorMade(aten->op))
       return aten->attributes.Set(amp->text == "half" ? "like_half" : "like_float", int64_t{1});

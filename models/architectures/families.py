@@ -7,34 +7,41 @@ from typing import Any, Callable
 import torch
 import transformers
 
-RECORDINGS = (("float32", "train"), ("half", "train"), ("float32", "infer"), ("half", "infer"))
+RECORDINGS = tuple((form, mode) for mode in ("train", "checkpointed", "infer") for form in ("float32", "half"))
+
+HALVES = tuple((form, mode) for form, mode in RECORDINGS if form == "half")  # PyTorch's grouped_mm takes no other on meta
 
 
 @dataclasses.dataclass
 class Family:
     name: str
     classes: tuple[str, ...]  # names in config.json's `architectures` that run alike
-    build: Callable[[dict[str, Any]], torch.nn.Module]
+    model: str
+    config: str  # its class
     draw: Callable[[Any, int], tuple[dict[str, Any], dict[str, int]]]  # settings and lengths of a recording
     inputs: Callable[[Any, int, dict[str, int], str], dict[str, Any]]
     stacks: tuple[tuple[str, str], ...] = (("model.layers", "num_hidden_layers"),)
     period: int = 1
+    every: str = ""  # "KEY OFFSET": that setting says that each so-many-th layer is of another kind, counted from the offset
+    capability: tuple[int, int] | None = None  # of the card, where the code asks for it
     variants: dict[str, dict[str, Any]] = dataclasses.field(default_factory=lambda: {"": {}})
     requires: dict[str, Any] = dataclasses.field(default_factory=dict)  # settings that are recorded so, and no other way
-    defaults: dict[str, str] = dataclasses.field(default_factory=dict)  # of settings that config.json may leave out
     let: dict[str, str] = dataclasses.field(default_factory=dict)
+    defaults: dict[str, str] = dataclasses.field(default_factory=dict)  # of settings that the class knows nothing of
     dims: dict[str, int] = dataclasses.field(default_factory=lambda: {"sequence": 512})  # free lengths, and usual ones
     limits: tuple[tuple[str, str], ...] = (("sequence", "max_position_embeddings"),)  # no null: the most that a length may be
     lora: tuple[str, ...] = ("q_proj", "v_proj")  # peft's own choice for the model type; none: it has none
     library: str = "transformers"
     recordings: tuple[tuple[str, str], ...] = RECORDINGS
 
+    def configured(self, settings: dict[str, Any]) -> Any:
+        return getattr(transformers, self.config)(**settings)
+
+    def build(self, settings: dict[str, Any]) -> torch.nn.Module:
+        return getattr(transformers, self.model)(self.configured(settings))
+
 
 PRIMES = [17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97]
-
-
-def built(class_name: str, config_name: str) -> Callable[[dict[str, Any]], torch.nn.Module]:
-    return lambda settings: getattr(transformers, class_name)(getattr(transformers, config_name)(**settings))
 
 
 def words(config: Any, batch: int, lengths: dict[str, int], mode: str) -> dict[str, Any]:
@@ -62,13 +69,12 @@ def decoder(random: Any, number: int, layers: int = 1) -> tuple[dict[str, Any], 
 
 
 TIED = {"": {"tie_word_embeddings": False}, "tied": {"tie_word_embeddings": True}}
-HEADS = {"head_dim": "hidden_size/num_attention_heads", "num_key_value_heads": "num_attention_heads", "tie_word_embeddings": "false"}
 WINDOW = (("sequence", "max_position_embeddings"), ("sequence", "sliding_window"))
 
 
 def causal(name: str, title: str, config: str = "", draw: Any = decoder, **rest: Any) -> Family:
     head = "GPT2LMHeadModel" if title == "GPT2" else f"{title}ForCausalLM"
-    return Family(name, (head,), built(head, f"{config or title}Config"), draw, words, **rest)
+    return Family(name, (head,), head, f"{config or title}Config", draw, words, **rest)
 
 
 def without(*keys: str, **more: Any) -> Any:
@@ -92,7 +98,7 @@ def renamed(names: dict[str, str], *keys: str, **more: Any) -> Any:
 
 def encoder(name: str, title: str, head: str, draw: Any, inputs: Any, **rest: Any) -> Family:
     also = (f"XLM{title}For{HEAD[head]}",) if title == "Roberta" else ()
-    return Family(f"{name}-{head}", (f"{title}For{HEAD[head]}", *also), built(f"{title}For{HEAD[head]}", f"{title}Config"), draw, inputs, **rest)
+    return Family(f"{name}-{head}", (f"{title}For{HEAD[head]}", *also), f"{title}For{HEAD[head]}", f"{title}Config", draw, inputs, **rest)
 
 
 HEAD = {"classify": "SequenceClassification", "words": "MaskedLM", "image": "ImageClassification"}
@@ -167,41 +173,118 @@ def vit_settings(random: Any, number: int) -> tuple[dict[str, Any], dict[str, in
             "image_size": patch * grid, "num_hidden_layers": (4, 5, 6, 4, 7)[number], "num_channels": 3, "num_labels": drawn[2]}, {}
 
 
+def dinov2_settings(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
+    settings, _ = vit_settings(random, number)
+    del settings["intermediate_size"]
+    return {**settings, "mlp_ratio": 4}, {"image": settings["patch_size"] * (9, 5, 12, 7, 11)[number]}
+
+
+def resized(config: Any, batch: int, lengths: dict[str, int], mode: str) -> dict[str, Any]:
+    """Pictures of another size than those that the positions are for, as people use it: they are interpolated."""
+    inputs = {"pixel_values": torch.zeros(batch, config.num_channels, lengths["image"], lengths["image"])}
+    return {**inputs, "labels": torch.zeros(batch, dtype=torch.long)} if mode == "train" else inputs
+
+
+class Nested:
+    """The config of a model of two: text_hidden_size is hidden_size of its text_config."""
+
+    def __init__(self, config: Any) -> None:
+        self.config = config
+
+    def __getattr__(self, key: str) -> Any:
+        part, _, rest = key.partition("_")
+        return getattr(getattr(self.config, f"{part}_config"), rest) if part in ("text", "vision") else getattr(self.config, key)
+
+
+@dataclasses.dataclass
+class Pair(Family):
+    """Words and pictures."""
+
+    def configured(self, settings: dict[str, Any]) -> Any:
+        nested: dict[str, Any] = {"text_config": {}, "vision_config": {}}
+        for key, value in settings.items():
+            part, _, rest = key.partition("_")
+            (nested[f"{part}_config"] if part in ("text", "vision") else nested).update({rest if part in ("text", "vision") else key: value})
+        return Nested(getattr(transformers, self.config)(**nested))
+
+    def build(self, settings: dict[str, Any]) -> torch.nn.Module:
+        return getattr(transformers, self.model)(self.configured(settings).config)
+
+
+def paired(projected: bool) -> Any:
+    def draw(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
+        drawn = random.sample(PRIMES, 7)
+        heads, other, patch, grid = (2, 3, 4, 6, 5)[number], (3, 2, 5, 4, 7)[number], (4, 6, 8, 10, 12)[number], (7, 11, 5, 9, 6)[number]
+        text, vision = heads * 2 * drawn[0], other * 2 * drawn[1]
+        settings = {
+            "text_vocab_size": 10 * drawn[2] + 1, "text_hidden_size": text, "text_intermediate_size": 3 * drawn[3],
+            "text_num_hidden_layers": (4, 5, 6, 4, 7)[number], "text_num_attention_heads": heads, "text_max_position_embeddings": drawn[4],
+            "vision_hidden_size": vision if projected else text, "vision_intermediate_size": 5 * drawn[5],
+            "vision_num_hidden_layers": (5, 4, 7, 6, 4)[number], "vision_num_attention_heads": other if projected else heads,
+            "vision_image_size": patch * grid, "vision_patch_size": patch, "vision_num_channels": 3,
+        }
+        return {**settings, **({"projection_dim": 7 * drawn[6]} if projected else {})}, {}
+
+    return draw
+
+
+def captioned(config: Any, batch: int, lengths: dict[str, int], mode: str) -> dict[str, Any]:
+    text, vision = config.text_config, config.vision_config
+    ids = torch.zeros(batch, text.max_position_embeddings, dtype=torch.long)
+    inputs = {"input_ids": ids, "pixel_values": torch.zeros(batch, vision.num_channels, vision.image_size, vision.image_size)}
+    return {**inputs, "return_loss": True} if mode == "train" else inputs
+
+
+EXPERTS = (2, 3, 2, 3, 2)
+WIDE = {"hidden_size": lambda s: 8 * s["hidden_size"], "intermediate_size": lambda s: 8 * s["intermediate_size"]}  # grouped_mm wants whole 16 bytes
+ROUTED = {"num_local_experts": lambda s: 11 + s["num_hidden_layers"], "num_experts_per_tok": lambda s: EXPERTS[s["num_hidden_layers"] - 4]}
+MODERN = {"global_attn_every_n_layers": lambda s: {4: 2, 5: 2, 6: 2, 7: 3}[s["num_hidden_layers"]], "local_attention": lambda s: 8, "num_labels": lambda s: 2, "pad_token_id": lambda s: 0}
+MODERN_LIMITS = (("sequence", "max_position_embeddings"),)
 QUERY = ("query", "value")
 FAMILIES = [
-    causal("llama", "Llama", variants=TIED, requires={"attention_bias": False, "mlp_bias": False, "attention_dropout": 0.0},
-           defaults={**HEADS, "attention_bias": "false", "mlp_bias": "false", "attention_dropout": "0"}),
-    causal("qwen2", "Qwen2", variants=TIED, draw=without("head_dim"), requires={"attention_dropout": 0.0, "use_sliding_window": False},
-           defaults={**HEADS, "attention_dropout": "0", "use_sliding_window": "false"}),
-    causal("qwen3", "Qwen3", variants=TIED, requires={"attention_dropout": 0.0, "attention_bias": False, "use_sliding_window": False},
-           defaults={**HEADS, "attention_dropout": "0", "attention_bias": "false", "use_sliding_window": "false"}),
-    causal("mistral", "Mistral", requires={"attention_dropout": 0.0, "tie_word_embeddings": False, "sliding_window": None},
-           defaults={**HEADS, "attention_dropout": "0"}, limits=WINDOW),
-    causal("gemma", "Gemma", requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": True},
-           defaults={**HEADS, "tie_word_embeddings": "true", "attention_dropout": "0", "attention_bias": "false"}),
+    causal("llama", "Llama", variants=TIED, requires={"attention_bias": False, "mlp_bias": False, "attention_dropout": 0.0}),
+    causal("qwen2", "Qwen2", variants=TIED, draw=without("head_dim"), requires={"attention_dropout": 0.0, "use_sliding_window": False}),
+    causal("qwen3", "Qwen3", variants=TIED, requires={"attention_dropout": 0.0, "attention_bias": False, "use_sliding_window": False}),
+    causal("mistral", "Mistral", requires={"attention_dropout": 0.0, "tie_word_embeddings": False, "sliding_window": None}, limits=WINDOW),
+    causal("gemma", "Gemma", requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": True}),
     causal("gemma2", "Gemma2", period=2, draw=without(layers=2, settings={"sliding_window": lambda s: 4096, "query_pre_attn_scalar": lambda s: 256}),
-           requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": True},
-           defaults={**HEADS, "tie_word_embeddings": "true", "attention_dropout": "0", "attention_bias": "false"}, limits=WINDOW),
+           requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": True}, limits=WINDOW),
     causal("phi3", "Phi3", draw=without("head_dim", settings={"pad_token_id": lambda s: 0, "partial_rotary_factor": lambda s: 1.0}),
-           requires={"attention_dropout": 0.0, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "tie_word_embeddings": False, "sliding_window": None},
-           defaults={**HEADS, "attention_dropout": "0", "resid_pdrop": "0", "embd_pdrop": "0"}, limits=WINDOW, lora=(),
+           requires={"attention_dropout": 0.0, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "tie_word_embeddings": False, "sliding_window": None}, limits=WINDOW, lora=(),
            let={"head_width": "hidden_size/num_attention_heads"}),
-    causal("olmo2", "Olmo2", draw=without("head_dim"), requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": False},
-           defaults={**HEADS, "attention_dropout": "0", "attention_bias": "false"}, lora=()),
+    causal("olmo2", "Olmo2", draw=without("head_dim"), requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": False}, lora=()),
+    causal("gemma3", "Gemma3", "Gemma3Text", every="sliding_window_pattern 1",
+           draw=without(settings={"sliding_window": lambda s: 4096, "sliding_window_pattern": lambda s: {4: 2, 5: 2, 6: 3, 7: 3}[s["num_hidden_layers"]]}),
+           requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": True}, defaults={"sliding_window_pattern": "6"}, limits=WINDOW),
+    causal("mixtral", "Mixtral", capability=(8, 0), recordings=HALVES, draw=without(settings={**WIDE, **ROUTED}),
+           requires={"attention_dropout": 0.0, "tie_word_embeddings": False, "sliding_window": None, "router_jitter_noise": 0.0, "output_router_logits": False},
+           defaults={"head_dim": "hidden_size/num_attention_heads"}, limits=WINDOW),
+    causal("qwen3_moe", "Qwen3Moe", capability=(8, 0), recordings=HALVES, draw=without("intermediate_size", settings={
+        "hidden_size": WIDE["hidden_size"], "moe_intermediate_size": WIDE["intermediate_size"], "num_experts": ROUTED["num_local_experts"], "num_experts_per_tok": ROUTED["num_experts_per_tok"]}),
+           requires={"attention_dropout": 0.0, "attention_bias": False, "use_sliding_window": False, "tie_word_embeddings": False, "norm_topk_prob": True,
+                     "decoder_sparse_step": 1, "output_router_logits": False},
+           defaults={"head_dim": "hidden_size/num_attention_heads"}, lora=()),
+    causal("falcon", "Falcon", stacks=(("transformer.h", "num_hidden_layers"),), draw=without("num_key_value_heads", "head_dim", "intermediate_size"),
+           requires={"attention_dropout": 0.0, "hidden_dropout": 0.0, "tie_word_embeddings": True, "alibi": False, "new_decoder_architecture": False,
+                     "multi_query": True, "parallel_attn": True, "bias": False}, lora=("query_key_value",), let={"head_width": "hidden_size/num_attention_heads"}),
+    causal("phi", "Phi", draw=without("head_dim", settings={"hidden_size": lambda s: 10 * s["hidden_size"]}),
+           variants={"": {"partial_rotary_factor": 0.4, "resid_pdrop": 0.1}, "half": {"partial_rotary_factor": 0.5, "resid_pdrop": 0.0}},
+           requires={"attention_dropout": 0.0, "embd_pdrop": 0.0, "tie_word_embeddings": False, "qk_layernorm": False},
+           lora=("q_proj", "v_proj", "fc1", "fc2"), let={"rotary_width": "2*hidden_size/num_attention_heads/5"}),
+    causal("smollm3", "SmolLM3", draw=without("head_dim", settings={"pad_token_id": lambda s: 0, "no_rope_layer_interval": lambda s: {4: 2, 5: 2, 6: 3, 7: 3}[s["num_hidden_layers"]]}),
+           every="no_rope_layer_interval 1", lora=(), requires={"attention_dropout": 0.0, "attention_bias": False, "mlp_bias": False, "tie_word_embeddings": True,
+                                                              "use_sliding_window": False}),
     causal("gpt2", "GPT2", stacks=(("transformer.h", "n_layer"),),
            draw=renamed({"hidden_size": "n_embd", "num_hidden_layers": "n_layer", "num_attention_heads": "n_head", "max_position_embeddings": "n_positions"},
                         "intermediate_size", "num_key_value_heads", "head_dim"),
            requires={"attn_pdrop": 0.1, "embd_pdrop": 0.1, "resid_pdrop": 0.1, "tie_word_embeddings": True, "n_inner": None},
-           defaults={"attn_pdrop": "0.1", "embd_pdrop": "0.1", "resid_pdrop": "0.1", "tie_word_embeddings": "true", "n_inner": "null"},
            limits=(("sequence", "n_positions"),), lora=("c_attn",)),
     causal("gpt_neox", "GPTNeoX", stacks=(("gpt_neox.layers", "num_hidden_layers"),), draw=without("num_key_value_heads", "head_dim", settings={"rotary_pct": lambda s: 0.25, "hidden_size": lambda s: 4 * s["hidden_size"]}),
            requires={"attention_dropout": 0.0, "hidden_dropout": 0.0, "use_parallel_residual": True, "tie_word_embeddings": False, "rotary_pct": 0.25},
-           let={"rotary_width": "hidden_size/num_attention_heads/4"},
-           defaults={"attention_dropout": "0", "hidden_dropout": "0", "use_parallel_residual": "true", "tie_word_embeddings": "false"}, lora=("query_key_value",)),
+           let={"rotary_width": "hidden_size/num_attention_heads/4"}, lora=("query_key_value",)),
     causal("opt", "OPT", stacks=(("model.decoder.layers", "num_hidden_layers"),),
            draw=renamed({"intermediate_size": "ffn_dim"}, "num_key_value_heads", "head_dim", settings={"word_embed_proj_dim": lambda s: s["hidden_size"]}),
-           requires={"dropout": 0.1, "attention_dropout": 0.0, "layerdrop": 0.0, "tie_word_embeddings": True, "do_layer_norm_before": True},
-           defaults={"dropout": "0.1", "attention_dropout": "0", "layerdrop": "0", "tie_word_embeddings": "true", "do_layer_norm_before": "true"}),
+           requires={"dropout": 0.1, "attention_dropout": 0.0, "layerdrop": 0.0, "tie_word_embeddings": True, "do_layer_norm_before": True}),
     encoder("bert", "Bert", "classify", bert, labels, requires=BERT, stacks=(("bert.encoder.layer", "num_hidden_layers"),), lora=QUERY),
     encoder("bert", "Bert", "words", bert, filled, requires=BERT, stacks=(("bert.encoder.layer", "num_hidden_layers"),), lora=QUERY),
     encoder("roberta", "Roberta", "classify", roberta, labels, requires=BERT, stacks=(("roberta.encoder.layer", "num_hidden_layers"),), lora=QUERY),
@@ -210,24 +293,32 @@ FAMILIES = [
             renamed({"hidden_size": "dim", "intermediate_size": "hidden_dim", "num_attention_heads": "n_heads", "num_hidden_layers": "n_layers"},
                     "num_key_value_heads", "head_dim", settings={"num_labels": lambda s: 2}), labels,
             requires={"dropout": 0.1, "attention_dropout": 0.1, "seq_classif_dropout": 0.2},
-            defaults={"dropout": "0.1", "attention_dropout": "0.1", "seq_classif_dropout": "0.2"},
             stacks=(("distilbert.transformer.layer", "n_layers"),), lora=()),
-    Family("t5", ("T5ForConditionalGeneration", "MT5ForConditionalGeneration"), built("T5ForConditionalGeneration", "T5Config"), t5_settings, translated,
+    Family("t5", ("T5ForConditionalGeneration", "MT5ForConditionalGeneration"), "T5ForConditionalGeneration", "T5Config", t5_settings, translated,
            stacks=(("encoder.block", "num_layers"), ("decoder.block", "num_decoder_layers")), dims={"sequence": 512, "target": 128}, limits=(),
            variants={"": {"feed_forward_proj": "relu", "tie_word_embeddings": True}, "gated": {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}},
-           requires={"dropout_rate": 0.1}, defaults={"dropout_rate": "0.1", "tie_word_embeddings": "true", "num_decoder_layers": "num_layers",
-                                                     "feed_forward_proj": "relu"}, lora=("q", "v")),
-    Family("bart", ("BartForConditionalGeneration",), built("BartForConditionalGeneration", "BartConfig"), bart_settings, translated,
+           requires={"dropout_rate": 0.1}, lora=("q", "v")),
+    Family("bart", ("BartForConditionalGeneration",), "BartForConditionalGeneration", "BartConfig", bart_settings, translated,
            stacks=(("model.encoder.layers", "encoder_layers"), ("model.decoder.layers", "decoder_layers")), dims={"sequence": 512, "target": 128},
            limits=(("sequence", "max_position_embeddings"), ("target", "max_position_embeddings")),
-           requires={"dropout": 0.1, "attention_dropout": 0.0, "activation_dropout": 0.0},
-           defaults={"dropout": "0.1", "attention_dropout": "0", "activation_dropout": "0"}),
-    Family("whisper", ("WhisperForConditionalGeneration",), built("WhisperForConditionalGeneration", "WhisperConfig"), whisper_settings, spoken,
+           requires={"dropout": 0.1, "attention_dropout": 0.0, "activation_dropout": 0.0}),
+    Family("whisper", ("WhisperForConditionalGeneration",), "WhisperForConditionalGeneration", "WhisperConfig", whisper_settings, spoken,
            stacks=(("model.encoder.layers", "encoder_layers"), ("model.decoder.layers", "decoder_layers")), dims={"target": 128},
-           limits=(("target", "max_target_positions"),), lora=(), requires={"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0},
-           defaults={"dropout": "0", "attention_dropout": "0", "activation_dropout": "0"}),
+           limits=(("target", "max_target_positions"),), lora=(), requires={"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0}),
+    encoder("modernbert", "ModernBert", "classify", without("num_key_value_heads", "head_dim", settings=MODERN), labels, every="global_attn_every_n_layers 0",
+            requires={"attention_dropout": 0.0, "embedding_dropout": 0.0, "mlp_dropout": 0.0, "classifier_pooling": "mean"}, lora=(), limits=MODERN_LIMITS),
+    encoder("modernbert", "ModernBert", "words", without("num_key_value_heads", "head_dim", settings=MODERN), filled, every="global_attn_every_n_layers 0",
+            requires={"attention_dropout": 0.0, "embedding_dropout": 0.0, "mlp_dropout": 0.0, "tie_word_embeddings": True}, lora=(), limits=MODERN_LIMITS),
+    encoder("dinov2", "Dinov2", "image", dinov2_settings, resized, stacks=(("dinov2.encoder.layer", "num_hidden_layers"),), dims={"image": 224}, limits=(),
+            requires={"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "drop_path_rate": 0.0, "qkv_bias": True, "use_swiglu_ffn": False},
+            let={"grid": "image_size/patch_size", "tiles": "image/patch_size"}, lora=()),
+    Pair("clip", ("CLIPModel",), "CLIPModel", "CLIPConfig", paired(True), captioned, dims={}, limits=(), lora=(),
+         stacks=(("text_model.encoder.layers", "text_num_hidden_layers"), ("vision_model.encoder.layers", "vision_num_hidden_layers")),
+         let={"grid": "vision_image_size/vision_patch_size"}),
+    Pair("siglip", ("SiglipModel",), "SiglipModel", "SiglipConfig", paired(False), captioned, dims={}, limits=(), lora=(),
+         stacks=(("text_model.encoder.layers", "text_num_hidden_layers"), ("vision_model.encoder.layers", "vision_num_hidden_layers")),
+         let={"grid": "vision_image_size/vision_patch_size"}),
     encoder("vit", "ViT", "image", vit_settings, pictured, stacks=(("vit.layers", "num_hidden_layers"),), dims={}, limits=(),
             requires={"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "qkv_bias": True},
-            defaults={"qkv_bias": "true", "hidden_dropout_prob": "0", "attention_probs_dropout_prob": "0", "num_labels": "1000", "num_channels": "3"},
             let={"grid": "image_size/patch_size"}, lora=()),
 ]

@@ -1,5 +1,6 @@
 #include "planner/calibration/fit.h"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -21,25 +22,17 @@ std::vector<TimedWork> Medians(const std::vector<TimedWork>& samples) {
   return medians;
 }
 
-struct Line {
-  double unit = 0, launch = 0;  // seconds = launch + unit * (work / scale)
-};
-
-// Least squares of (launch + unit * work) / seconds against 1, by the normal equations. Work is scaled so that both
-// columns are of a size.
-Line Solve(const std::vector<TimedWork>& medians, double scale, bool with_launch) {
-  double ww = 0, wl = 0, ll = 0, w1 = 0, l1 = 0;
-  for (const TimedWork& one : medians) {
-    const double work = one.work / scale / one.seconds, launch = 1 / one.seconds;
-    ww += work * work;
-    wl += work * launch;
-    ll += launch * launch;
-    w1 += work;
-    l1 += launch;
+// Rows of [1, work], each divided by what was measured, against ones. Work is scaled so that both columns are of a
+// size.
+Eigen::VectorXd Solve(const std::vector<TimedWork>& medians, double scale, bool with_launch) {
+  const auto rows = static_cast<Eigen::Index>(medians.size());
+  Eigen::MatrixXd matrix(rows, with_launch ? 2 : 1);
+  for (Eigen::Index i = 0; i < rows; ++i) {
+    const TimedWork& one = medians[static_cast<size_t>(i)];
+    matrix(i, 0) = one.work / scale / one.seconds;
+    if (with_launch) matrix(i, 1) = 1 / one.seconds;
   }
-  if (!with_launch) return {w1 / ww, 0};
-  const double determinant = ww * ll - wl * wl;
-  return {(w1 * ll - l1 * wl) / determinant, (l1 * ww - w1 * wl) / determinant};
+  return matrix.colPivHouseholderQr().solve(Eigen::VectorXd::Ones(rows));
 }
 
 }  // namespace
@@ -49,9 +42,10 @@ std::optional<FittedRate> FitRate(const std::string& what, const std::vector<Tim
   if (medians.size() < 2) return std::nullopt;
   // Seconds of a unit of work.
   const double scale = medians.back().work / medians.back().seconds;
-  auto [unit, launch] = Solve(medians, scale, true);
+  const Eigen::VectorXd both = Solve(medians, scale, true);
+  double unit = both(0), launch = both(1);
   if (!(launch >= 0)) {
-    unit = Solve(medians, scale, false).unit;
+    unit = Solve(medians, scale, false)(0);
     launch = 0;
   }
   if (!(unit > 0) || !std::isfinite(unit) || !std::isfinite(launch)) return std::nullopt;

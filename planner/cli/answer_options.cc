@@ -138,10 +138,11 @@ constexpr OptionRow kAnswerRows[] = {
         .First(),
     OptionRow{"--seed", "K", "seed of the random numbers; another seed may find another schedule [0]", Of({kSolve}),
               kSearch, Into<&RematWishes::seed, [](const Typed& t) { return Whole(t, 0, kMostSeed, "1"); }>},
-    OptionRow{"--emit", "KIND",
-              "pytorch, pytorch-sac, hf, accelerate, lightning, deepspeed, keras or env: the configuration that "
-              "applies the plan, to --out FILE or instead of the answer",
-              Of({kPlan}), kAnswer, Into<&Options::emit, ParseEmit>},
+    OptionRow{
+        "--emit", "KIND",
+        "pytorch, pytorch-sac, hf, sft, accelerate, fsdp2, deepspeed, lightning, axolotl, torchtune, keras or env: "
+        "the configuration that applies the plan, to --out FILE or instead of the answer",
+        Of({kPlan}), kAnswer, Into<&Options::emit, ParseEmit>},
     OptionRow{"--host", "",
               "the host's RAM, too: beside the card, and with the whole step on the CPU, and why it fits there and not "
               "on the card",
@@ -181,18 +182,30 @@ constexpr OptionRow kAnswerRows[] = {
     OptionRow{"--verbose", "", "every table, option and note [what fits on a screen]",
               Of({kEstimate, kFit, kPlan, kDiff}), kAnswer, Flag<&Options::verbose>},
     OptionRow{"--format", "FORMAT",
-              "text, json, html (a page with pictures, which needs nothing else), svg (memory over the step) or "
-              "snapshot (for PyTorch's memory_viz) [text]",
-              kDraws, kAnswer, ReadFormat<Format::kHtml, Format::kSvg, Format::kSnapshot>}
+              "text, json, html (a page with pictures, which needs nothing else), all (these three in one object), svg "
+              "(memory over the step) or snapshot (for PyTorch's memory_viz) [text]",
+              kDraws & ~Of({kFit, kRun}), kAnswer,
+              ReadFormat<Format::kHtml, Format::kAll, Format::kSvg, Format::kSnapshot>}
         .Words(FormatWords),
-    OptionRow{"--format", "FORMAT", "text, json, csv, html (a page with pictures) or svg (its curves alone) [text]",
-              Of({kSweep}), kAnswer, ReadFormat<Format::kCsv, Format::kHtml, Format::kSvg>}
+    OptionRow{"--format", "FORMAT",
+              "text, json, html (a page with pictures, which needs nothing else), all (these three in one object), svg "
+              "(memory over the step), snapshot (for PyTorch's memory_viz) or request (what to ask Slurm or Kubernetes "
+              "for) [text]",
+              Of({kFit, kRun}), kAnswer,
+              ReadFormat<Format::kHtml, Format::kAll, Format::kSvg, Format::kSnapshot, Format::kRequest>}
+        .Words(FormatWords),
+    OptionRow{"--format", "FORMAT", "text, json or all (both in one object) [text]", Of({kInspect}), kAnswer,
+              ReadFormat<Format::kAll>}
+        .Words(FormatWords),
+    OptionRow{"--format", "FORMAT",
+              "text, json, csv, html (a page with pictures), all or svg (its curves alone) [text]", Of({kSweep}),
+              kAnswer, ReadFormat<Format::kCsv, Format::kHtml, Format::kAll, Format::kSvg>}
         .Words(FormatWords),
     OptionRow{"--format", "FORMAT", "text, json, markdown (tables, for a pull request) or html (a page) [text]",
               Of({kDiff}), kAnswer, ReadFormat<Format::kMarkdown, Format::kHtml>}
         .Words(FormatWords),
     OptionRow{"--format", "FORMAT", "text or json [text]",
-              (kEach | Of({kSolve, kCalibrate})) & ~kDraws & ~Of({kSweep, kDiff}), kAnswer, ReadFormat<>}
+              (kEach | Of({kSolve, kCalibrate})) & ~kDraws & ~Of({kSweep, kDiff, kInspect}), kAnswer, ReadFormat<>}
         .Words(FormatWords),
     OptionRow{"--out", "FILE", "write the answer there (trace: the stream) instead of to the terminal; .gz: gzipped",
               (kEach & ~Of({kWatch})) | Of({kRun}), kAnswer, Into<&Options::out, ReadOut>},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/cli/all_forms.h"
 #include "planner/cli/doubts.h"
 #include "planner/cli/estimate_step.h"
 #include "planner/cli/judge.h"
@@ -82,8 +83,12 @@ Result<Outcome> RunEstimate(const Options& options, const Style& style, Probe* m
   const Result<Estimate> estimate = EstimateStep(options, *chosen, IsPicture(options.format) ? &pictures : nullptr);
   if (!estimate.ok()) return estimate.error();
   if (IsStepAlone(options.format)) return Outcome{.text = pictures.alone};
-  if (options.format == Format::kHtml)
-    return Outcome{.text = PrintEstimatePage(*estimate, pictures.step, pictures.batches)};
+  if (IsPicture(options.format)) {
+    std::string page = PrintEstimatePage(*estimate, pictures.step, pictures.batches);
+    if (options.format == Format::kAll)
+      page = AllForms(ToJson(*estimate), PrintEstimate(*estimate, style), std::move(page));
+    return Outcome{.text = std::move(page)};
+  }
   if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(*estimate))};
   return Outcome{.text = PrintEstimate(*estimate, style), .notes = estimate->notes};
 }

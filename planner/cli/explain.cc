@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "planner/cli/all_forms.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/profile_store.h"
 #include "planner/cli/read_log.h"
@@ -245,8 +246,12 @@ Result<Outcome> RunExplain(const Options& options, const Style& style, Probe* ma
     outcome.text = Print(ToJson(report));
     return outcome;
   }
-  if (options.format == Format::kHtml)
-    return Outcome{.text = PrintExplainPage(report, drawn ? std::optional(drawn->pictures) : std::nullopt)};
+  if (options.format == Format::kHtml || options.format == Format::kAll) {
+    outcome.text = PrintExplainPage(report, drawn ? std::optional(drawn->pictures) : std::nullopt);
+    if (options.format == Format::kAll)
+      outcome.text = AllForms(ToJson(report), PrintExplain(report, style), std::move(outcome.text));
+    return outcome;
+  }
   if (IsStepAlone(options.format)) {
     if (!drawn)
       return Error{ErrorCode::kUsage, "--format", "svg and snapshot are of a model's step, and no model is given",

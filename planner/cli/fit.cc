@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/cli/all_forms.h"
 #include "planner/cli/doubts.h"
 #include "planner/cli/fit_matrix.h"
 #include "planner/cli/host.h"
@@ -13,6 +14,7 @@
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/fit_page.h"
+#include "planner/report/request.h"
 #include "planner/report/writing/sparkline.h"
 #include "planner/runtimes/runtime.h"
 
@@ -207,7 +209,7 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
     if (!serving.ok()) return serving.error();
     fit.serving = *std::move(serving);
   }
-  if (options.host) {
+  if (options.host || options.format == Format::kRequest) {
     Result<HostMemory> host = HostOf(*prepared, options, spec, fit.card);
     if (!host.ok()) return host.error();
     fit.host = *std::move(host);
@@ -215,9 +217,15 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   fit.notes = prepared->notes;
   const int exit_code = fit.card.verdict == Verdict::kDoesNotFit ? kExitDoesNotFit : 0;
   if (options.format == Format::kJson) return Outcome{Print(ToJson(fit)), exit_code, Notes()};
+  if (options.format == Format::kRequest) {
+    const Band host = fit.host->Sum(fit.host->beside);
+    return Outcome{PrintRequest({VerdictLine(fit), fit.card.band.device(), host}), exit_code, fit.notes};
+  }
   if (IsPicture(options.format)) {
     Result<std::string> drawn = Drawn(steps, options, fit);
     if (!drawn.ok()) return drawn.error();
+    if (options.format == Format::kAll)
+      return Outcome{AllForms(ToJson(fit), PrintFit(fit, style), *std::move(drawn)), exit_code, Notes()};
     return Outcome{*std::move(drawn), exit_code, Notes()};
   }
   return Outcome{PrintFit(fit, style), exit_code, fit.notes};

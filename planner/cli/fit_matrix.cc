@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "planner/cli/all_forms.h"
 #include "planner/cli/judge.h"
 #include "planner/cli/parallel.h"
 #include "planner/cli/progress.h"
@@ -106,6 +107,10 @@ Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const St
       std::ranges::any_of(matrix.cards, [](const CardFit& card) { return card.verdict != Verdict::kDoesNotFit; });
   const int exit_code = any_fits ? 0 : kExitDoesNotFit;
   if (options.format == Format::kJson) return Outcome{Print(ToJson(matrix)), exit_code, Notes()};
+  if (options.format == Format::kAll) {
+    return Outcome{AllForms(ToJson(matrix), PrintFitMatrix(matrix, style), PrintFitMatrixPage(matrix)), exit_code,
+                   Notes()};
+  }
   if (options.format == Format::kHtml) return Outcome{PrintFitMatrixPage(matrix), exit_code, Notes()};
   return Outcome{PrintFitMatrix(matrix, style), exit_code, matrix.notes};
 }

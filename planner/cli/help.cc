@@ -23,6 +23,7 @@ constexpr HelpLine kOtherLines[] = {
     {"--help", "after a verb: its options and examples; --help all: every option"},
     {"--version", "the version"},
     {"completion SHELL", "the script that completes command lines in bash, zsh or fish"},
+    {"mcp", "a server of the Model Context Protocol on standard input and output, for agents"},
     {"manual", "the manual page: vramplan manual | man -l -"},
 };
 

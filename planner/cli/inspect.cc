@@ -6,6 +6,7 @@
 #include "graph/shapes/bounds.h"
 #include "graph/shapes/branches.h"
 #include "graph/shapes/kept_batch.h"
+#include "planner/cli/all_forms.h"
 #include "planner/cli/named_model.h"
 #include "planner/cli/verbs.h"
 #include "planner/spec/adapters.h"
@@ -40,6 +41,7 @@ Result<Outcome> RunInspect(const Options& options, const Style& style, Probe* /*
   Result<Graph> graph = GraphOf(options, &bind, &usual, &inspection.notes);
   if (!graph.ok()) return graph.error();
   inspection.graph = *std::move(graph);
+  inspection.is_named = options.named != nullptr;
   if (auto plain = WithoutBranches(inspection.graph, bind, &inspection.notes)) {
     inspection.graph = *std::move(plain);
   }
@@ -69,6 +71,9 @@ Result<Outcome> RunInspect(const Options& options, const Style& style, Probe* /*
     }
   }
   if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(inspection, options.dump))};
+  if (options.format == Format::kAll)
+    return Outcome{
+        .text = AllForms(ToJson(inspection, options.dump), PrintInspection(inspection, options.dump, style), "")};
   return Outcome{.text = PrintInspection(inspection, options.dump, style), .notes = inspection.notes};
 }
 

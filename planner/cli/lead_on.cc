@@ -97,7 +97,13 @@ std::optional<Error> LeadOn(Verb verb, const std::string& path, const std::strin
         path, "it is no model of vramplan models, and the Hub's cache has no config.json of it; the Hub was not asked",
         near.empty() ? "give the path of its config.json, which is a few kB; " + FromPython(path, gpu) : near);
   }
-  if (!near.empty()) return NotAModel(path, "there is no such file and no model of this name", near);
+  if (may_be_name) {
+    return NotAModel(path, "there is no such file and no model of this name",
+                     near.empty()
+                         ? "vramplan models lists the names; give any other model as ORG/NAME, if the Hub's cache has "
+                           "its config.json, or as the path of one"
+                         : near);
+  }
   return std::nullopt;
 }
 

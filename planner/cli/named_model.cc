@@ -1,5 +1,6 @@
 #include "planner/cli/named_model.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "graph/architectures/last_token.h"
@@ -23,6 +24,30 @@ std::optional<Precision> PrecisionOfWeights(const std::string& weights) {
 
 DeclaredDim DeclaredLength(Dim length) {
   return length.IsConstant() ? DeclaredDim{length.At(1), ""} : DeclaredDim{std::nullopt, "batch"};
+}
+
+// What gradient_checkpointing_enable() does: each layer is a checkpoint, and keeps no cache.
+bool ChecksEveryLayer(const NamedModel& model, const std::vector<std::string>& checkpoint) {
+  for (const Template::Stack& stack : model.templates.stacks) {
+    const int64_t layers = model.settings.Number(stack.layers).value_or(0);
+    for (int64_t i = 0; i < layers; ++i)
+      if (std::ranges::find(checkpoint, stack.path + "." + std::to_string(i)) == checkpoint.end()) return false;
+  }
+  return true;
+}
+
+// --dim names lengths of the template; the batch has an option of its own.
+Status CheckLengths(const NamedModel& model, const BindOptions& bind) {
+  std::string known;
+  for (const Template::Length& length : model.templates.lengths) known += (known.empty() ? "" : ", ") + length.name;
+  for (const auto& [name, length] : bind.dims) {
+    const bool is_known =
+        std::ranges::any_of(model.templates.lengths, [&](const auto& one) { return one.name == name; });
+    if (is_known || name == "batch") continue;
+    return Error{ErrorCode::kUsage, "--dim " + name, model.of_class + " has no length of this name",
+                 known.empty() ? "all of its lengths are in its config.json" : "its lengths are: " + known};
+  }
+  return Done();
 }
 
 // A graph that has the inputs of a program and otherwise its facts alone.
@@ -115,14 +140,17 @@ Status TakeNamed(Options* options) {
                  spec.ranks == 1 ? "one card shares with none" : "how they share the model is not said",
                  "type --strategy fsdp2 --gpus " + std::to_string(spec.ranks == 1 ? 8 : spec.ranks)};
   }
+  if (spec.mode == Mode::kServe && options->context && *options->context < Bytes::MiB(1))
+    return Error{ErrorCode::kUsage, "--context", "it is the CUDA context in bytes, not the tokens of a sequence",
+                 "type --dim sequence=" + std::to_string(options->context->count())};
   if (options->quant && !options->lora && spec.mode == Mode::kTrain)
     return Error{ErrorCode::kUsage, "--quant", "packed weights are not trained themselves",
                  "type --lora 16 beside it, or --mode infer"};
   if (spec.strategy != Strategy::kNone && spec.mode != Mode::kTrain)
     return Error{ErrorCode::kUsage, "--strategy", "it is for a training", "leave out --strategy and --gpus"};
   const std::optional<Precision> weights = PrecisionOfWeights((*found)->weights_type);
-  if (weights && !spec.given.contains("precision") && TakesOption(options->verb, "--precision"))
-    spec.precision = *weights;
+  const bool says_precision = TakesOption(options->verb, "--precision") || options->verb == Verb::kInspect;
+  if (weights && !spec.given.contains("precision") && says_precision) spec.precision = *weights;
   if (options->quant && spec.mode == Mode::kTrain && !spec.given.contains("precision"))
     spec.precision = Precision::kFp32;  // the other weights (peft, prepare_model_for_kbit_training)
   if (IsWithoutGradients(spec.mode) && !spec.given.contains("loss")) spec.loss = Loss::kNone;  // no labels are given
@@ -155,8 +183,12 @@ Status TakeNamed(Options* options) {
 Result<Graph> GraphOf(const Options& options, BindOptions* bind, std::map<std::string, int64_t>* usual, Notes* notes) {
   if (options.named == nullptr) return Load(options.file, notes);
   const bool trains = options.spec.mode == Mode::kTrain;
+  if (const Status known = CheckLengths(*options.named, *bind); !known.ok()) return known.error();
   std::map<std::string, int64_t> lengths(bind->dims.begin(), bind->dims.end());
-  Result<Facts> facts = FactsOf(*options.named, &lengths, trains, std::string(Name(WeightsIn(options.spec.precision))));
+  const char* mode = !trains                                                     ? "infer"
+                     : ChecksEveryLayer(*options.named, options.spec.checkpoint) ? "checkpointed"
+                                                                                 : "train";
+  Result<Facts> facts = FactsOf(*options.named, &lengths, mode, std::string(Name(WeightsIn(options.spec.precision))));
   if (!facts) return facts.error();
   if (const Status adapted = Adapt(options, &*facts); !adapted.ok()) return adapted.error();
   std::optional<RecordedProgram>& program = trains ? facts->training_program : facts->inference_program;

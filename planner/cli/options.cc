@@ -141,8 +141,8 @@ Status CheckCard(const Options& options) {
   const std::string typed = "--gpu " + options.gpu;
   if (verb != Verb::kFit && verb != Verb::kSweep)
     return Wrong("--gpu", "only fit and sweep compare several cards", "type vramplan fit FILE " + typed);
-  if (verb == Verb::kFit && IsStepAlone(options.format))
-    return Wrong("--format", "svg and snapshot are of one step, and " + typed + " asks about many cards",
+  if (verb == Verb::kFit && IsOfOne(options.format))
+    return Wrong("--format", "svg, snapshot and request are of one card, and " + typed + " asks about many",
                  "type --format html");
   if (options.host) return Wrong("--host", "is beside one card, and " + typed + " asks about many", "name one card");
   if (options.gpu_memory) return Wrong("--gpu-memory", "cannot be combined with " + typed, "leave one of them out");
@@ -211,7 +211,8 @@ bool TakesOption(Verb verb, std::string_view flag) {
 }
 
 std::string_view Name(Format format) {
-  constexpr std::string_view kNames[] = {"text", "json", "html", "svg", "snapshot", "csv", "markdown"};
+  constexpr std::string_view kNames[] = {"text", "json",     "html",    "svg", "snapshot",
+                                         "csv",  "markdown", "request", "all"};
   return kNames[static_cast<size_t>(format)];
 }
 

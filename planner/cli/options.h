@@ -65,13 +65,16 @@ bool TakesFile(Verb verb);
 std::string_view Name(Verb verb);
 
 // kHtml: a page with pictures; kSvg: memory over the step alone; kSnapshot: the step as PyTorch's viewer reads it.
-// kCsv: of a sweep; kMarkdown: of a diff.
-enum class Format : uint8_t { kText, kJson, kHtml, kSvg, kSnapshot, kCsv, kMarkdown };
+// kCsv: of a sweep; kMarkdown: of a diff; kRequest: of a step on one card, for a scheduler;
+// kAll: text, JSON and page in one object.
+enum class Format : uint8_t { kText, kJson, kHtml, kSvg, kSnapshot, kCsv, kMarkdown, kRequest, kAll };
 inline bool IsPicture(Format format) {
-  return format == Format::kHtml || format == Format::kSvg || format == Format::kSnapshot;
+  return format == Format::kHtml || format == Format::kSvg || format == Format::kSnapshot || format == Format::kAll;
 }
 std::string_view Name(Format format);
 inline bool IsStepAlone(Format format) { return format == Format::kSvg || format == Format::kSnapshot; }
+// What one card and one run are asked about.
+inline bool IsOfOne(Format format) { return IsStepAlone(format) || format == Format::kRequest; }
 
 struct NamedModel;
 

@@ -6,7 +6,6 @@
 #include "graph/architectures/named.h"
 #include "planner/cli/judge.h"
 #include "planner/cli/named_model.h"
-#include "planner/cli/prepare.h"
 #include "planner/report/parts/breakdown.h"
 
 namespace vramplan {
@@ -42,11 +41,13 @@ struct Change {
     TrainingSpec& spec = options->spec;
     if ((checkpoints && !spec.checkpoint.empty()) || (packed && options->quant)) return false;
     if (eight_bits && spec.optimizer != Optimizer::kAdam && spec.optimizer != Optimizer::kAdamW) return false;
-    if (adapters && options->lora) return packed || checkpoints;
+    if (adapters && options->lora && !packed) return false;  // what is left of it is a change of its own
     if (checkpoints) spec.checkpoint = {"all"};
     if (eight_bits) spec.optimizer = spec.optimizer == Optimizer::kAdam ? Optimizer::kAdam8bit : Optimizer::kAdamW8bit;
-    if (adapters) options->lora = Lora{kUsualRank, {}, 0};
-    if (adapters && options->named->templates.lora_targets.empty()) options->lora->targets = {"all-linear"};
+    if (adapters && !options->lora) {
+      options->lora = Lora{kUsualRank, {}, 0};
+      if (options->named->templates.lora_targets.empty()) options->lora->targets = {"all-linear"};
+    }
     if (packed) options->quant = Quantization{"nf4", true};
     return true;
   }

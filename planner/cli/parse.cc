@@ -1,7 +1,9 @@
 #include "planner/cli/parse.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <span>
 
 #include "planner/cli/completion.h"
@@ -88,45 +90,66 @@ struct VerbLine {
   bool help = false;
 };
 
-Result<VerbLine> ReadLine(Verb verb, std::span<const std::string> words) {
-  const Behind behind = RowOf(verb).behind;
-  const size_t most_files = behind == Behind::kTwoFiles ? 2 : 1;
-  VerbLine line;
-  for (size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word == "--") {
-      if (behind == Behind::kCommand)
-        line.script.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
-      if (behind == Behind::kCommand) break;
-      continue;
-    }
-    if (word == "-h" || word == "--help") {
-      line.help = true;
-      continue;
-    }
-    if (word.size() < 2 || word[0] != '-') {
-      (line.files.size() < most_files ? line.files : line.unknown).push_back(word);
-      continue;
-    }
-    const size_t equals = word.find('=');
-    const std::string flag = word.substr(0, equals);
-    const auto row = std::ranges::find_if(OptionRows(),
-                                          [&](const OptionRow& one) { return one.flag == flag && TakenBy(one, verb); });
-    if (row == OptionRows().end()) {
-      line.unknown.push_back(word);
-    } else if (row->is_flag()) {
-      if (equals != std::string::npos) return Usage(flag, "it takes no value", "type " + flag);
-      line.typed.push_back({flag, ""});
-    } else if (equals != std::string::npos && equals + 1 < word.size()) {
-      line.typed.push_back({flag, word.substr(equals + 1)});
-    } else if (equals != std::string::npos || i + 1 == words.size()) {
-      return Usage(flag, "no value is given", "type " + flag + " " + row->argument);
-    } else if (words[i + 1].starts_with("--")) {  // no value begins so
-      return Usage(flag, "no value is given: " + words[i + 1] + " follows", "type the value after it");
+bool IsOption(const std::string& word) { return word.size() >= 2 && word[0] == '-'; }
+
+// CLI11's options of a verb, by their flags.
+std::map<std::string, const OptionRow*> Declare(Verb verb, CLI::App* app) {
+  std::map<std::string, const OptionRow*> rows;
+  for (const OptionRow& row : OptionRows()) {
+    if (!TakenBy(row, verb) || !rows.emplace(row.flag, &row).second) continue;
+    if (row.is_flag()) {
+      app->add_flag(row.flag);
     } else {
-      line.typed.push_back({flag, words[++i]});
+      app->add_option(row.flag)->allow_extra_args(false)->expected(1)->multi_option_policy(
+          CLI::MultiOptionPolicy::TakeAll);
     }
   }
+  return rows;
+}
+
+Result<VerbLine> ReadLine(Verb verb, std::span<const std::string> words) {
+  const Behind behind = RowOf(verb).behind;
+  VerbLine line;
+  std::vector<std::string> ours;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] != "--") {
+      ours.push_back(words[i]);
+    } else if (behind == Behind::kCommand) {
+      line.script.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
+      break;
+    }
+  }
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras();
+  app.add_flag("-h,--help", line.help);
+  const std::map<std::string, const OptionRow*> rows = Declare(verb, &app);
+  for (const std::string& word : ours) {
+    const std::string flag = word.substr(0, word.find('='));
+    const auto row = rows.find(flag);
+    if (flag.size() < word.size() && row != rows.end() && row->second->is_flag())
+      return Usage(flag, "it takes no value", "type " + flag);
+  }
+  try {
+    app.parse(std::vector<std::string>(ours.rbegin(), ours.rend()));
+  } catch (const CLI::ParseError& error) {  // "--dim: 1 required TEXT missing"
+    const std::string said = error.what();
+    const auto row = rows.find(said.substr(0, said.find(':')));
+    if (row == rows.end()) return Usage("", said, "vramplan --help explains the command line");
+    return Usage(row->first, "no value is given", "type " + row->first + " " + row->second->argument);
+  }
+  std::map<std::string, size_t> read;  // values of an option so far
+  for (const CLI::Option* option : app.parse_order()) {
+    const auto row = rows.find(option->get_name());
+    if (row == rows.end()) continue;  // --help
+    const std::string value = row->second->is_flag() ? "" : option->results().at(read[row->first]++);
+    if (value.starts_with("--"))  // no value begins so
+      return Usage(row->first, "no value is given: " + value + " follows", "type the value after it");
+    line.typed.push_back({row->first, value});
+  }
+  const size_t most_files = behind == Behind::kTwoFiles ? 2 : 1;
+  for (const std::string& word : app.remaining())
+    (!IsOption(word) && line.files.size() < most_files ? line.files : line.unknown).push_back(word);
   return line;
 }
 

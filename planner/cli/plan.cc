@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/architectures/named.h"
+#include "planner/cli/all_forms.h"
 #include "planner/cli/doubts.h"
 #include "planner/cli/judge.h"
 #include "planner/cli/other_plans.h"
@@ -67,6 +69,21 @@ void NoteBatchNorms(const Layers& layers, const Plan& plan, Notes* notes) {
               std::to_string(norms.size()) + " batch norms run twice a step; the emitted prepare() keeps the second "
                                              "run from updating their running statistics",
               ""});
+}
+
+// What the files of those who finetune say besides the plan.
+std::optional<Finetuned> FinetunedOf(const Options& options) {
+  if (options.named == nullptr) return std::nullopt;
+  Finetuned finetuned;
+  finetuned.model = options.named->source;
+  finetuned.lora = options.lora;
+  if (finetuned.lora && finetuned.lora->targets.empty())
+    finetuned.lora->targets = options.named->templates.lora_targets;
+  if (const auto length = options.bind.dims.find("sequence"); length != options.bind.dims.end())
+    finetuned.length = length->second;
+  if (options.quant) finetuned.packed = options.quant->type;
+  finetuned.nested = options.quant && options.quant->nested;
+  return finetuned;
 }
 
 // The plan's own step, and the verdict about it.
@@ -225,9 +242,11 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
                                                               device.name,
                                                               DeviceBytes(plan->peak, device.context.likely),
                                                               options.allocator_text,
-                                                              {prepared->trained, SharedPrefix(prepared->layers)}});
+                                                              {prepared->trained, SharedPrefix(prepared->layers)},
+                                                              FinetunedOf(options)});
     if (!snippet.ok()) return snippet.error();
-    if (options.out.empty() || options.out == "-") return Outcome{*snippet, 0, report.notes, std::nullopt};
+    if (options.format != Format::kAll && (options.out.empty() || options.out == "-"))
+      return Outcome{*snippet, 0, report.notes, std::nullopt};
     stream = *std::move(snippet);
   }
   const int exit_code = plan ? 0 : kExitDoesNotFit;
@@ -240,6 +259,10 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
     if (!step.ok()) return step.error();
     const DrawnStep drawn_step{*prepared, report.question,   *step,          batch,
                                drawn,     options.allocator, device.context, device};
+    if (options.format == Format::kAll) {
+      const std::string page = PrintPlanPage(report, DrawnPictures(drawn_step));
+      return Outcome{AllForms(ToJson(report), PrintPlan(report, style), page, stream.value_or("")), exit_code, Notes()};
+    }
     std::string text = IsStepAlone(options.format) ? StepAlone(options.format, drawn_step)
                                                    : PrintPlanPage(report, DrawnPictures(drawn_step));
     return Outcome{std::move(text), exit_code, Notes(), std::move(stream)};

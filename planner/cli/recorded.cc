@@ -4,12 +4,14 @@
 #include <set>
 
 #include "planner/allocator/stream.h"
+#include "planner/cli/all_forms.h"
 #include "planner/cli/choose_device.h"
 #include "planner/cli/step_alone.h"
 #include "planner/picture/script_page.h"
 #include "planner/record/changes.h"
 #include "planner/report/parts/model_facts.h"
 #include "planner/report/record.h"
+#include "planner/report/request.h"
 
 namespace vramplan {
 namespace {
@@ -110,6 +112,10 @@ Result<Outcome> FitMatrixOf(const Record& record, const Options& options, const 
   }
   const int code = any ? 0 : kExitDoesNotFit;
   if (options.format == Format::kJson) return Outcome{Print(ToJson(matrix)), code, Notes()};
+  if (options.format == Format::kAll) {
+    return Outcome{AllForms(ToJson(matrix), PrintRecordMatrix(matrix, style), PrintRecordMatrixPage(matrix)), code,
+                   Notes()};
+  }
   if (options.format == Format::kHtml) return Outcome{PrintRecordMatrixPage(matrix), code, Notes()};
   return Outcome{PrintRecordMatrix(matrix, style), code, matrix.notes};
 }
@@ -170,6 +176,11 @@ Result<Outcome> RunRecorded(const Options& options, const Style& style, Probe* m
   const bool good = report.planned ? std::ranges::any_of(report.ways, fits) : fits(report.ways.front());
   const int code = good ? 0 : kExitDoesNotFit;
   if (options.format == Format::kJson) return Outcome{Print(ToJson(report)), code, Notes()};
+  if (options.format == Format::kRequest) {
+    const std::string text = PrintRecordReport(report, kWholeLines);
+    const Request request{text.substr(0, text.find('\n')), report.ways.front().band.device(), std::nullopt};
+    return Outcome{PrintRequest(request), code, report.notes};
+  }
   if (IsPicture(options.format)) {
     const std::string title = report.file + " on " + report.device.name;
     const ContextBand& context = report.device.context;
@@ -177,6 +188,8 @@ Result<Outcome> RunRecorded(const Options& options, const Style& style, Probe* m
         IsStepAlone(options.format)
             ? RecordAlone(options.format, *record, title, report.device, context, options.allocator)
             : PrintRecordPage(report, RecordPictures(*record, title, report.device, context, options.allocator));
+    if (options.format == Format::kAll)
+      text = AllForms(ToJson(report), PrintRecordReport(report, style), std::move(text));
     return Outcome{std::move(text), code, Notes()};
   }
   return Outcome{PrintRecordReport(report, style), code, report.notes};

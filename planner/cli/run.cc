@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "graph/base/printable.h"
+#include "planner/cli/mcp.h"
 #include "planner/cli/parse.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/progress.h"
@@ -155,7 +156,19 @@ void PrintAllNotes(const Options& options, bool is_brief, const Notes& notes) {
   is_brief ? PrintWarnings(others) : PrintFewOfEachKind(others.all());
 }
 
+// It takes no options, and is no verb: what it answers are other verbs' answers.
+int RunMcp(int argc, const char* const* argv) {
+  const std::string_view first = argc > 2 ? argv[2] : "";
+  if (argc == 2) return ServeMcp(std::cin, std::cout, AskApart);
+  if (first != "--help" && first != "-h" && first != "help")
+    return Fail({ErrorCode::kUsage, std::string(first), "mcp takes nothing: a client writes to its standard input",
+                 "vramplan mcp --help says how to start it"});
+  std::cout << McpHelp();
+  return 0;
+}
+
 int RunChecked(int argc, const char* const* argv, Probe* machine) {
+  if (argc > 1 && std::string_view(argv[1]) == "mcp") return RunMcp(argc, argv);
   const Result<Command> command = ParseCommandLine(argc, argv);
   if (!command.ok()) return Fail(command.error());
   if (const Answer* answer = std::get_if<Answer>(&*command)) {

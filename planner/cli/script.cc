@@ -1,6 +1,7 @@
 // `vramplan run`: a script on a pretend card, and what it took.
 #include "planner/report/script.h"
 
+#include "planner/cli/all_forms.h"
 #include "planner/cli/script_largest.h"
 #include "planner/cli/script_next.h"
 #include "planner/cli/script_runs.h"
@@ -9,6 +10,7 @@
 #include "planner/cli/write_file.h"
 #include "planner/picture/script_page.h"
 #include "planner/record/record.h"
+#include "planner/report/request.h"
 #include "planner/report/script_search.h"
 
 namespace vramplan {
@@ -133,9 +135,10 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
   if (!options.record.empty()) {
     if (const Status may = CheckFileToWrite(record); !may) return may.error();
   }
-  if (IsStepAlone(options.format) && options.wishes_of_script.IsTable()) {
+  if (IsOfOne(options.format) && options.wishes_of_script.IsTable()) {
     return Error{ErrorCode::kUsage, "--format",
-                 "svg and snapshot are of one run, and --vary and a list of --gpus make several", "type --format html"};
+                 "svg, snapshot and request are of one run, and --vary and a list of --gpus make several",
+                 "type --format html"};
   }
   const Result<ScriptRuns> runs = ScriptRuns::On(options, machine);
   if (!runs.ok()) return runs.error();
@@ -154,7 +157,8 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
   }
   if (const Status used = CheckVaried(options, varied); !used) return used.error();
   VariedRun& first = varied.front();
-  const bool json = options.format == Format::kJson, page = options.format == Format::kHtml;
+  const bool all = options.format == Format::kAll;
+  const bool json = options.format == Format::kJson, page = options.format == Format::kHtml || all;
   const bool table = options.wishes_of_script.IsTable();
   if (!table && !real && !first.largest) first.report.next = NextOf(*runs, options, first.values, first.report);
   if (!options.record.empty()) {
@@ -166,6 +170,7 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
   outcome.exit_code = std::ranges::any_of(varied, Fits) ? 0 : kFitsNot;
   if (table) {
     outcome.text = json ? Print(ToJson(varied)) : page ? PrintVariedPage(varied) : PrintVaried(varied, style);
+    if (all) outcome.text = AllForms(ToJson(varied), PrintVaried(varied, style), std::move(outcome.text));
     for (const VariedRun& run : varied) outcome.notes.Append(run.report.notes);
   } else if (real) {
     TellProgress("running on " + facts.name);
@@ -176,12 +181,16 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
     outcome.text = json   ? Print(RealJson(first.report, *there, facts.name))
                    : page ? PrintScriptPage(first.report, *pictures, text)
                           : text;
+    if (all) outcome.text = AllForms(RealJson(first.report, *there, facts.name), text, std::move(outcome.text));
     outcome.notes = first.report.notes;
   } else if (options.wishes_of_script.tries) {
     const std::vector<ScriptTried> tried = Try(*runs, first.values);
     outcome.text = json   ? Print(ToJson(tried, first.report))
                    : page ? PrintTriedPage(tried, first.report, *pictures)
                           : PrintTried(tried, first.report, style);
+    if (all)
+      outcome.text =
+          AllForms(ToJson(tried, first.report), PrintTried(tried, first.report, style), std::move(outcome.text));
     outcome.notes = first.report.notes;
   } else if (first.largest) {
     if (options.wishes_of_script.write_back && first.largest->largest) {
@@ -191,12 +200,22 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
     outcome.text = json   ? Print(ToJson(*first.largest, first.report))
                    : page ? PrintLargestPage(*first.largest, first.report, *pictures)
                           : PrintLargest(*first.largest, first.report, style);
+    if (all) {
+      outcome.text = AllForms(ToJson(*first.largest, first.report), PrintLargest(*first.largest, first.report, style),
+                              std::move(outcome.text));
+    }
     outcome.notes = first.report.notes;
   } else {
     outcome.text = json   ? Print(ToJson(first.report))
                    : page ? PrintScriptPage(first.report, *pictures, PrintScript(first.report, kWholeLines))
                           : PrintScript(first.report, style);
+    if (all) outcome.text = AllForms(ToJson(first.report), PrintScript(first.report, style), std::move(outcome.text));
     outcome.notes = first.report.notes;
+  }
+  if (options.format == Format::kRequest) {
+    const std::string answer = PrintScript(first.report, kWholeLines);
+    outcome.text = PrintRequest(
+        {answer.substr(0, answer.find('\n')), first.report.band.device(), std::nullopt, first.report.gpus});
   }
   if (IsStepAlone(options.format)) outcome.text = DrawnRunOf(first.report).Alone(options.format);
   if (IsPicture(options.format)) outcome.notes = Notes();

@@ -224,14 +224,16 @@ constexpr OptionRow kStepRows[] = {
         }),
     OptionRow{"--strategy", "NAME",
               "how the cards of --gpus share the model that is given by its name: ddp (each has all of it), fsdp2 "
-              "(fully_shard of each layer "
-              "and of the model) [none]",
+              "(fully_shard of each layer and of the model) [none]",
               kGraph, kModel, Into<&TrainingSpec::strategy, ParseStrategy>}
+        .Words(NamesUpTo<Strategy::kFsdp2>)
+        .Of(kPyTorchAlone)
         .Shown([](SettingsRows* s) {
           if (s->Trains() && s->spec.strategy != Strategy::kNone) s->Name(Name(s->spec.strategy));
         }),
     OptionRow{"--gpus", "N", "cards that train together, one process each; the answer is about each of them [1]",
               kGraph, kModel, Into<&TrainingSpec::ranks, [](const Typed& t) { return Whole(t, 1, 1 << 16, "8"); }>}
+        .Of(kPyTorchAlone)
         .Shown([](SettingsRows* s) {
           if (s->Trains() && s->spec.strategy != Strategy::kNone) s->Number(s->spec.ranks);
         }),

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "planner/cli/all_forms.h"
 #include "planner/cli/judge.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/progress.h"
@@ -209,6 +210,8 @@ Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* mach
       return Outcome{.text = Print(ToJson(report))};
     case Format::kHtml:
       return Outcome{.text = PrintSweepPage(report)};
+    case Format::kAll:
+      return Outcome{.text = AllForms(ToJson(report), PrintSweep(report, style), PrintSweepPage(report))};
     case Format::kSvg: {
       Result<std::string> svg = PrintSweepSvg(report);
       if (!svg.ok()) return svg.error();

@@ -107,6 +107,17 @@ Tensor ScaledDotProductAttention(Eager& e, const AttentionCall& given) {
   return MathAttention(e, call);
 }
 
+namespace {
+
+// softmax(x, dtype=...): "half" in mixed precision, "float" of a model in halves.
+std::optional<DType> TypeAskedOf(Call& c) {
+  const Attributes& given = c.layer.attributes;
+  if (!given.Has("type")) return std::nullopt;
+  return given.Text("type", "") == "float" ? DType::kFloat32 : LowerType(c.e);
+}
+
+}  // namespace
+
 std::vector<OpRule> AttentionRules() {
   const auto attention = [](Call& c) {
     AttentionCall call{c.In(0), c.In(1), c.In(2), c.In(3)};
@@ -118,12 +129,14 @@ std::vector<OpRule> AttentionRules() {
       {"scaled_dot_product_attention", attention, Cast::kLower},
       {"softmax",
        [](Call& c) {
-         c.Return(c.layer.attributes.Has("type") ? Softmax(c.e, c.In(0), LowerType(c.e)) : Softmax(c.e, c.In(0)));
+         const std::optional<DType> type = TypeAskedOf(c);
+         c.Return(type ? Softmax(c.e, c.In(0), *type) : Softmax(c.e, c.In(0)));
        }},
       {"_softmax", [](Call& c) { c.Return(Softmax(c.e, c.In(0))); }},
       {"log_softmax",
        [](Call& c) {
-         c.Return(c.layer.attributes.Has("type") ? LogSoftmax(c.e, c.In(0), LowerType(c.e)) : LogSoftmax(c.e, c.In(0)));
+         const std::optional<DType> type = TypeAskedOf(c);
+         c.Return(type ? LogSoftmax(c.e, c.In(0), *type) : LogSoftmax(c.e, c.In(0)));
        }},
       {"_log_softmax", [](Call& c) { c.Return(LogSoftmax(c.e, c.In(0))); }},
   };

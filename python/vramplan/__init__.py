@@ -6,6 +6,8 @@
                        optimizer=torch.optim.AdamW, loss=torch.nn.CrossEntropyLoss())
     print(fit)                  # what the command line prints
     fit.largest_batch, fit.peak.requested
+    vramplan.fit("llama-3.1-8b", lora=16, gpu="rtx-4090")
+    vramplan.run(["train.py"], gpu="t4")
 
 The numbers come from the program `vramplan`, which this module calls; nothing is modelled in Python. torch is imported
 only when a model is given.
@@ -16,15 +18,17 @@ from __future__ import annotations
 from typing import Any
 
 from ._apply import Applied, apply, suggest_batch_size
-from ._ask import estimate, fit, inspect, plan
+from ._ask import estimate, fit, inspect, plan, sweep
 from ._errors import ExportError, InputError, NoCardError, UsageError, VramplanError
-from ._results import Assumption, Band, Estimate, Fit, Inspection, Note, Peak, Plan, Result
+from ._others import explain, models, run
+from ._results import Assumption, Band, Estimate, Explanation, Fit, Inspection, Named, Note, Peak, Plan, Result, Run, Sweep
 from ._version import __version__
 
 __all__ = [
-    "Applied", "Assumption", "Band", "Estimate", "ExportError", "Fit", "InputError", "Inspection", "NoCardError",
-    "Note", "Peak", "Plan", "Result", "UsageError", "VramplanError", "__version__", "apply", "estimate", "export",
-    "fit", "inspect", "plan", "suggest_batch_size",
+    "Applied", "Assumption", "Band", "Estimate", "Explanation", "ExportError", "Fit", "InputError", "Inspection",
+    "Named", "NoCardError", "Note", "Peak", "Plan", "Result", "Run", "Sweep", "UsageError", "VramplanError",
+    "__version__", "apply", "estimate", "explain", "export", "fit", "inspect", "models", "plan", "run",
+    "suggest_batch_size", "sweep",
 ]  # fmt: skip
 
 

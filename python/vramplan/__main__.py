@@ -6,6 +6,7 @@ import os
 import sys
 
 from ._binary import binary
+from ._caller import for_command
 from ._errors import VramplanError
 
 
@@ -15,7 +16,10 @@ def main() -> None:
     except VramplanError as error:
         print(f"vramplan: {error}", file=sys.stderr)
         raise SystemExit(70) from None
-    os.execv(program, [program, *sys.argv[1:]])
+    environment, line = for_command(sys.argv[1:], os.environ)
+    if line:
+        print(f"vramplan: {line}", file=sys.stderr, flush=True)
+    os.execve(program, [program, *sys.argv[1:]], environment)
 
 
 if __name__ == "__main__":

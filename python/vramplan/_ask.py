@@ -1,4 +1,4 @@
-"""`fit`, `estimate`, `plan` and `inspect`: of a path or of a model."""
+"""`fit`, `estimate`, `plan`, `sweep` and `inspect`: of a path, of a name or of a model."""
 
 from __future__ import annotations
 
@@ -122,6 +122,9 @@ def arguments_of(
         flag = "--" + name.replace("_", "-")
         if value is True:
             arguments.append(flag)
+        elif isinstance(value, dict):  # dim={"sequence": 512}
+            for one, of in value.items():
+                arguments += [flag, f"{one}={of}"]
         elif isinstance(value, (list, tuple)):
             for one in value:
                 arguments += [flag, str(one)]
@@ -213,11 +216,6 @@ def _criterion(model: Any, loss: Any, target: Any) -> Any:
     return Criterion(loss, target)
 
 
-def _answer(verb: str, path: str, arguments: list[str]) -> tuple[dict[str, Any], str]:
-    line = [verb, path, *arguments]
-    return _binary.ask_json(line), _binary.ask(line)
-
-
 def _of_step(
     verb: str,
     model: Model,
@@ -247,14 +245,14 @@ def _of_step(
     file = functools.partial(_file, model, example_inputs, question["optimizer"], question["mode"], question["gpu"])
     try:
         with file(recorded=True, criterion=criterion) as (path, notes):
-            return read(*_answer(verb, path, arguments), notes)
+            return read(_binary.answer([verb, path, *arguments]), notes)
     except ExportError as error:
         refused = error
         # The model itself knows more than what an exporter makes of it.
         with contextlib.suppress(VramplanError):
             return script(bool(checkpoint or options), refused)
         with contextlib.suppress(ExportError), file(recorded=True, criterion=criterion, guesses=True) as (path, notes):
-            return read(*_answer(verb, path, arguments), notes)
+            return read(_binary.answer([verb, path, *arguments]), notes)
         try:
             arguments = known(**question)  # nobody recorded the loss
         except UsageError as unknown:
@@ -263,7 +261,7 @@ def _of_step(
     try:
         with file(exported=True) as (path, notes):
             told = f"{refused.text}; so the operators of an exported file are answered"
-            return read(*_answer(verb, path, arguments), (told, *notes))
+            return read(_binary.answer([verb, path, *arguments]), (told, *notes))
     except ExportError as error:
         hint = "see whether the model runs on these inputs; vramplan run measures a script that does"
         raise ExportError("model", f"{refused.text}, and no exporter takes it", hint) from error
@@ -285,7 +283,7 @@ def fit(
 ) -> _results.Fit:
     """Whether a model trains (or infers) on a card, and with which largest batch.
 
-    model: the path of an ONNX file, or a `torch.nn.Module` on any device, meta too.
+    model: a name ("llama-3.1-8b", `vramplan.models()`), the path of a file, or a `torch.nn.Module` on any device, meta too.
     example_inputs: of a module: a tensor, a tuple of arguments, or a dict of keyword arguments. The first axis of the
         first tensor is the batch; its length does not matter.
     gpu: a card of `vramplan gpus`, such as "t4".
@@ -298,7 +296,7 @@ def fit(
     target: what the loss is given beside the output, as long as the batch of example_inputs: a tensor, or a tree of them.
         The loss is then recorded as the model is.
     checkpoint: paths of checkpointed modules.
-    options: any other option of `vramplan fit`, with underscores: `accumulate=4`, `dim=["sequence=512"]`.
+    options: any other option of `vramplan fit`, with underscores: `accumulate=4`, `lora=16`, `dim={"sequence": 512}`.
     """
     question = {"gpu": gpu, "mode": mode, "precision": precision, "optimizer": optimizer, "loss": loss}
     return _of_step("fit", model, example_inputs, question, batch, checkpoint, options, target)
@@ -344,12 +342,30 @@ def plan(
         is_model=not _is_path(model), gpu=gpu, batch=batch, optimizer=optimizer, loss=loss, options=options
     )
     with _file(model, example_inputs, optimizer, "train", gpu) as (path, notes):
-        json, text = _answer("plan", path, arguments)
-        code = _binary.ask(["plan", path, *arguments, "--emit", "pytorch"]) if json["chosen"] else ""
-        return _results.plan_of(json, text, code, notes)
+        return _results.plan_of(_binary.answer(["plan", path, *arguments, "--emit", "pytorch"]), notes)
+
+
+def sweep(
+    model: Model,
+    example_inputs: Any = None,
+    *,
+    over: str | dict[str, Any] | Sequence[str],
+    gpu: str | None = None,
+    optimizer: Any = None,
+    loss: Any = None,
+    **options: Any,
+) -> _results.Sweep:
+    """How the memory grows. over: what changes: {"batch": [1, 2, 4], "precision": ["fp32", "amp-bf16"]}, or as it is typed,
+    "batch=1:64:x2". The other arguments are those of `fit`."""
+    axes = [f"{name}={','.join(map(str, values))}" for name, values in over.items()] if isinstance(over, dict) else over
+    told = {"over": [axes] if isinstance(axes, str) else list(axes), **options}
+    arguments = arguments_of(is_model=not _is_path(model), gpu=gpu, optimizer=optimizer, loss=loss, options=told)
+    with _file(model, example_inputs, optimizer, options.get("mode"), gpu) as (path, notes):
+        return _results.sweep_of(_binary.answer(["sweep", path, *arguments]), notes)
 
 
 def inspect(model: Model, example_inputs: Any = None, **options: Any) -> _results.Inspection:
     """What the file of a model says: inputs, parameters, operators."""
     with _file(model, example_inputs, None, None, exported=True) as (path, notes):
-        return _results.inspection_of(*_answer("inspect", path, arguments_of(is_model=False, options=options)), notes)
+        arguments = arguments_of(is_model=False, options=options)
+        return _results.inspection_of(_binary.answer(["inspect", path, *arguments]), notes)

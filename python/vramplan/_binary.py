@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -31,9 +32,10 @@ def binary() -> str:
     raise VramplanError("vramplan", "the program is not there", "pip install vramplan, or set VRAMPLAN_BINARY")
 
 
-def ask(arguments: Sequence[str]) -> str:
-    """What the program prints to stdout. Raises what its exit code means, with its one line."""
-    run = subprocess.run([binary(), *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+def ask(arguments: Sequence[str], text: str = "") -> str:
+    """What the program prints to stdout. text: what it reads from stdin. Raises what its exit code means, with its one
+    line."""
+    run = subprocess.run([binary(), *arguments], capture_output=True, text=True, input=text)
     if run.returncode in _ANSWERS:
         return run.stdout
     lines = [line for line in run.stderr.splitlines() if line.startswith("vramplan: ")] or run.stderr.splitlines()
@@ -48,6 +50,23 @@ def _error(code: int, line: str) -> VramplanError:
         subject, rest = "vramplan", line
     text, separator, hint = rest.partition(" (hint: ")
     return kind(subject, text, hint[:-1] if separator else "")
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """An answer in all its forms."""
+
+    json: dict[str, Any]
+    text: str
+    html: str
+    code: str
+    """What --emit gives."""
+
+
+def answer(arguments: Sequence[str], command: Sequence[str] = (), text: str = "") -> Answer:
+    """The answer of `--format all`: the program runs once. command: what stands behind --."""
+    behind = ["--", *command] if command else []
+    return Answer(**json.loads(ask([*arguments, "--format", "all", *behind], text)))
 
 
 def ask_json(arguments: Sequence[str]) -> dict[str, Any]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import html
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._binary import Answer
 
 
 def _size(count: int) -> str:
@@ -69,18 +72,23 @@ class Assumption:
     matters: bool
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Result:
     """What all answers have."""
 
-    text: str = dataclasses.field(repr=False)
+    text: str
     """What the command line prints."""
-    json: dict[str, Any] = dataclasses.field(repr=False)
+    json: dict[str, Any]
     """The answer of `--format json`, whole."""
+    html: str
+    """The page of `--format html`; empty: there is none."""
     notes: tuple[Note, ...]
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        return f"<vramplan.{type(self).__name__}: {self.verdict}>"
 
     def to_dict(self) -> dict[str, Any]:
         """The answer of `--format json`: sizes are integers in bytes."""
@@ -95,6 +103,12 @@ class Result:
         return []
 
     def _repr_html_(self) -> str:
+        if self.html:  # in a frame of its own: its styles and its script are not the notebook's
+            return (
+                f"<p><b>{html.escape(self.verdict)}</b></p>"
+                f'<iframe srcdoc="{html.escape(self.html)}" title="{html.escape(self.verdict)}" sandbox="allow-scripts" '
+                'style="width: 100%; height: 640px; resize: vertical; border: 1px solid #8884"></iframe>'
+            )
         rows = "".join(
             f"<tr><td>{html.escape(name)}</td><td style='text-align:right'>{html.escape(value)}</td></tr>"
             for name, value in self._rows()
@@ -103,7 +117,7 @@ class Result:
         return f"<div><p><b>{html.escape(self.verdict)}</b></p>{table}</div>"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Estimate(Result):
     """The peak at one batch."""
 
@@ -118,7 +132,7 @@ class Estimate(Result):
         return _peak_rows(self.peak, self.categories)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Fit(Result):
     """Whether it fits on a card, and the largest batch that does."""
 
@@ -141,7 +155,7 @@ class Fit(Result):
         return batches + _peak_rows(self.peak, self.categories)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Plan(Result):
     """What to change so that a batch fits and the least time is lost."""
 
@@ -157,7 +171,7 @@ class Plan(Result):
     peak: Peak | None
     overhead: float
     """The share of a step's time that recomputing takes."""
-    code: str = dataclasses.field(repr=False)
+    code: str
     """A Python module that applies the plan; empty where none was found."""
 
     def _rows(self) -> list[tuple[str, str]]:
@@ -166,7 +180,7 @@ class Plan(Result):
         return rows + (_peak_rows(self.peak, {}) if self.peak else [])
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Inspection(Result):
     """What a file says."""
 
@@ -186,6 +200,52 @@ class Inspection(Result):
             ("bytes of buffers", _size(self.buffer_bytes)),
             ("inputs", ", ".join(self.inputs)),
         ]
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Run(Result):
+    """What a script took on a card that is not there."""
+
+    fits: bool
+    gpu: str
+    steps: int
+    peak: Peak
+    device: Band
+    largest: int | None
+    """Of largest="batch=1:512": the largest value with which the script runs."""
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return _peak_rows(self.peak, {})
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Explanation(Result):
+    """Why memory ran out."""
+
+    cause: str
+    """"fragmentation", "others", "too-large", ...: docs/oom.md."""
+    message: dict[str, Any]
+    """What the message says, in bytes."""
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Sweep(Result):
+    """Many answers, and how the memory grows."""
+
+    axes: tuple[str, ...]
+    rows: tuple[dict[str, Any], ...]
+    """Each with its values and its bytes at four levels."""
+    laws: tuple[dict[str, Any], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Named:
+    """A model that is known by its name."""
+
+    name: str
+    source: str
+    of_class: str
+    parameters: int
 
 
 def _peak_rows(peak: Peak, categories: dict[str, int]) -> list[tuple[str, str]]:
@@ -213,36 +273,70 @@ def _assumptions(json: dict[str, Any]) -> tuple[Assumption, ...]:
     )
 
 
-def estimate_of(json: dict[str, Any], text: str, more: tuple[str, ...]) -> Estimate:
+def _common(answer: Answer, more: tuple[str, ...]) -> dict[str, Any]:
+    return {"text": answer.text, "json": answer.json, "html": answer.html, "notes": _notes(answer.json, more)}
+
+
+def peak_of_run(json: dict[str, Any]) -> Peak:
+    peak = json["peak"]
+    return Peak(peak["requested"], peak["allocated"], peak["reserved"], peak["device"]["likely"], peak["phase"])
+
+
+def estimate_of(answer: Answer, more: tuple[str, ...] = ()) -> Estimate:
+    json = answer.json
     return Estimate(
-        text=text, json=json, notes=_notes(json, more), batch=json["batch"], peak=_peak(json["peak"]),
-        device=_band(json["device"]), categories=dict(json["categories"]), assumptions=_assumptions(json),
+        **_common(answer, more), batch=json["batch"], peak=_peak(json["peak"]), device=_band(json["device"]),
+        categories=dict(json["categories"]), assumptions=_assumptions(json),
     )  # fmt: skip
 
 
-def fit_of(json: dict[str, Any], text: str, more: tuple[str, ...]) -> Fit:
+def fit_of(answer: Answer, more: tuple[str, ...] = ()) -> Fit:
+    json = answer.json
     return Fit(
-        text=text, json=json, notes=_notes(json, more), fits=json["verdict"] == "fits", gpu=json["gpu"]["name"],
+        **_common(answer, more), fits=json["verdict"] == "fits", gpu=json["gpu"]["name"],
         usable=json["gpu"]["usable_bytes"], batch=json["batch"], largest_batch=json["largest_batch"],
         safe_batch=json["safe_batch"], peak=_peak(json["peak"]), device=_band(json["device"]),
         categories=dict(json["categories"]), assumptions=_assumptions(json),
     )  # fmt: skip
 
 
-def plan_of(json: dict[str, Any], text: str, code: str, more: tuple[str, ...]) -> Plan:
+def plan_of(answer: Answer, more: tuple[str, ...] = ()) -> Plan:
+    json = answer.json
     chosen = json["chosen"] or {}
     return Plan(
-        text=text, json=json, notes=_notes(json, more), fits=json["verdict"] == "fits", gpu=json["gpu"]["name"],
+        **_common(answer, more), fits=json["verdict"] == "fits", gpu=json["gpu"]["name"],
         batch=chosen.get("batch", 0), accumulate=chosen.get("accumulate", 1), precision=chosen.get("precision", ""),
         optimizer_impl=chosen.get("optimizer_impl", ""), checkpoint=tuple(chosen.get("checkpoint", ())),
-        peak=_peak(chosen["peak"]) if chosen else None, overhead=chosen.get("overhead", 0.0), code=code,
+        peak=_peak(chosen["peak"]) if chosen else None, overhead=chosen.get("overhead", 0.0), code=answer.code,
     )  # fmt: skip
 
 
-def inspection_of(json: dict[str, Any], text: str, more: tuple[str, ...]) -> Inspection:
+def inspection_of(answer: Answer, more: tuple[str, ...] = ()) -> Inspection:
+    json = answer.json
     return Inspection(
-        text=text, json=json, notes=_notes(json, more), parameters=json["parameters"],
-        parameter_bytes=json["parameter_bytes"], trained_parameters=json["trained_parameters"],
-        buffer_bytes=json["buffer_bytes"], inputs=tuple(one["name"] for one in json["inputs"]),
-        producer=json["producer"],
+        **_common(answer, more), parameters=json["parameters"], parameter_bytes=json["parameter_bytes"],
+        trained_parameters=json["trained_parameters"], buffer_bytes=json["buffer_bytes"],
+        inputs=tuple(one["name"] for one in json["inputs"]), producer=json["producer"],
     )  # fmt: skip
+
+
+def run_of(answer: Answer) -> Result:
+    json = answer.json
+    if "peak" not in json:  # vary=..., gpus="1,2,4": many runs
+        return Result(**_common(answer, ()))
+    peak = json["peak"]
+    search = json.get("largest") or {}
+    return Run(
+        **_common(answer, ()), fits=json["oom"] is None and json["verdict"] != "does not fit",
+        gpu=(json["gpu"] or {}).get("name", ""), steps=len(json["steps"]), peak=peak_of_run(json),
+        device=_band(peak["device"]), largest=search.get("largest"),
+    )  # fmt: skip
+
+
+def explanation_of(answer: Answer) -> Explanation:
+    return Explanation(**_common(answer, ()), cause=answer.json["cause"], message=answer.json["message"])
+
+
+def sweep_of(answer: Answer, more: tuple[str, ...] = ()) -> Sweep:
+    json = answer.json
+    return Sweep(**_common(answer, more), axes=tuple(json["axes"]), rows=tuple(json["rows"]), laws=tuple(json["laws"]))

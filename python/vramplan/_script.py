@@ -5,7 +5,6 @@ class can be imported."""
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 import sys
@@ -115,34 +114,30 @@ def _note(refused: VramplanError) -> tuple[str, ...]:
     return (f"{refused.text}; so the model ran itself on a pretend card (vramplan run)",)
 
 
-def _run(command: list[str], batch: Any, question: dict[str, Any], *more: str) -> tuple[dict[str, Any], str]:
+def _run(command: list[str], batch: Any, question: dict[str, Any], *more: str) -> _binary.Answer:
     line = ["run", *more] + (["--gpu", question["gpu"]] if question.get("gpu") else [])
     line += ["--until-exit"] if question.get("mode") in ("infer", "eval") else []
-    behind = ["--", *command, str(batch)]
-    return json.loads(_binary.ask([*line, "--format", "json", *behind])), _binary.ask([*line, *behind])
-
-
-def _peak_of(told: dict[str, Any]) -> _results.Peak:
-    peak = told["peak"]
-    return _results.Peak(peak["requested"], peak["allocated"], peak["reserved"], peak["device"]["likely"], peak["phase"])
+    return _binary.answer(line, [*command, str(batch)])
 
 
 def estimate(command: list[str], batch: int, question: dict[str, Any], refused: VramplanError) -> _results.Estimate:
     """The peak of a few steps at one batch. What the bytes are is not told by category."""
-    told, text = _run(command, batch, question)
+    answer = _run(command, batch, question)
+    told = answer.json
     return _results.Estimate(
-        text=text, json=told, notes=_results._notes(told, _note(refused)), batch=batch, peak=_peak_of(told),
+        **_results._common(answer, _note(refused)), batch=batch, peak=_results.peak_of_run(told),
         device=_results._band(told["peak"]["device"]), categories={}, assumptions=(),
     )  # fmt: skip
 
 
 def fit(command: list[str], batch: int, question: dict[str, Any], refused: VramplanError) -> _results.Fit:
     """Whether a few steps run, and the largest batch up to 4096 with which they do."""
-    told, text = _run(command, batch, question)
-    search, _ = _run(command, "{batch}", question, "--largest", "batch=1:4096")
+    answer = _run(command, batch, question)
+    told = answer.json
+    search = _run(command, "{batch}", question, "--largest", "batch=1:4096").json
     return _results.Fit(
-        text=text, json=told, notes=_results._notes(told, _note(refused)), fits=told["oom"] is None,
+        **_results._common(answer, _note(refused)), fits=told["oom"] is None,
         gpu=told["gpu"]["name"], usable=told["gpu"]["usable"], batch=batch, largest_batch=search["largest"]["largest"],
-        safe_batch=None, peak=_peak_of(told), device=_results._band(told["peak"]["device"]), categories={},
+        safe_batch=None, peak=_results.peak_of_run(told), device=_results._band(told["peak"]["device"]), categories={},
         assumptions=(),
     )  # fmt: skip

@@ -2,20 +2,25 @@
 
 Run by tests/run; VRAMPLAN_BINARY names the program."""
 
+import dataclasses
+import html
 import json
 import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
 import vramplan  # noqa: E402
-from vramplan import _ask, _binary  # noqa: E402
+from vramplan import _ask, _binary, _caller  # noqa: E402
 
 UNET = ROOT / "models" / "unet.onnx"
+OOM = (ROOT / "tests" / "data" / "oom" / "t4.log").read_text()
 
 
 class Answers(unittest.TestCase):
@@ -64,10 +69,57 @@ class Answers(unittest.TestCase):
         self.assertEqual(inspection.inputs, ("x",))
         self.assertEqual(inspection.parameters, 31037633)
 
-    def test_html(self):
-        shown = vramplan.fit(UNET, gpu="t4")._repr_html_()
-        self.assertIn("<td>largest batch</td>", shown)
-        self.assertIn("peak, requested", shown)
+    def test_a_notebook_shows_the_page_in_a_frame(self):
+        fit = vramplan.fit(UNET, gpu="t4")
+        self.assertTrue(fit.html.startswith("<!doctype html>"))
+        shown = fit._repr_html_()
+        self.assertEqual(html.unescape(shown.split('srcdoc="')[1].split('"')[0]), fit.html)
+        self.assertIn('sandbox="allow-scripts"', shown)
+        without = dataclasses.replace(fit, html="")._repr_html_()
+        self.assertIn("<td>largest batch</td>", without)
+        self.assertIn("peak, requested", without)
+
+    def test_short_reprs(self):
+        self.assertEqual(repr(vramplan.fit(UNET, gpu="t4")), f"<vramplan.Fit: {vramplan.fit(UNET, gpu='t4').verdict}>")
+        for answer in (vramplan.estimate(UNET), vramplan.plan(UNET, gpu="t4"), vramplan.inspect(UNET)):
+            self.assertNotIn("\n", repr(answer))
+            self.assertLess(len(repr(answer)), 300)
+
+    def test_the_program_runs_once_for_an_answer(self):
+        with unittest.mock.patch.object(_binary.subprocess, "run", wraps=subprocess.run) as started:
+            for count, ask in enumerate((
+                lambda: vramplan.fit(UNET, gpu="t4"),
+                lambda: vramplan.estimate(UNET),
+                lambda: vramplan.plan(UNET, gpu="t4"),
+                lambda: vramplan.inspect(UNET),
+                lambda: vramplan.sweep(UNET, over="batch=1,2"),
+                lambda: vramplan.explain(OOM),
+                lambda: vramplan.models(),
+            ), 1):  # fmt: skip
+                ask()
+                self.assertEqual(started.call_count, count)
+
+    def test_names_are_models(self):
+        fit = vramplan.fit("llama-3.1-8b", lora=16, checkpoint=["all"], dim={"sequence": 2048}, gpu="rtx-4090")
+        self.assertTrue(fit.verdict.startswith("llama-3.1-8b trains on GeForce RTX 4090"))
+        known = {model.name: model for model in vramplan.models("qwen3")}
+        self.assertEqual(known["qwen3-8b"].source, "Qwen/Qwen3-8B")
+        self.assertEqual(len(vramplan.models()), len(_binary.ask_json(["models"])["models"]))
+
+    def test_sweep(self):
+        for over in ({"batch": [1, 2], "precision": ["fp32", "amp-fp16"]}, ["batch=1,2", "precision=fp32,amp-fp16"]):
+            sweep = vramplan.sweep(UNET, over=over)
+            self.assertEqual(sweep.axes, ("batch", "precision"))
+            self.assertEqual(len(sweep.rows), 4)
+            self.assertLess(sweep.rows[0]["requested"], sweep.rows[-1]["requested"])
+
+    def test_explain(self):
+        told = vramplan.explain(OOM)
+        self.assertEqual(told.cause, "fragmentation")
+        self.assertEqual(told.message["kind"], "pytorch")
+        self.assertIn("batch", str(vramplan.explain(RuntimeError(OOM), model=UNET)))
+        with self.assertRaises(vramplan.InputError):
+            vramplan.explain("all is well")
 
     def test_errors(self):
         with self.assertRaises(vramplan.InputError) as missing:
@@ -96,6 +148,54 @@ class Answers(unittest.TestCase):
         code = "import sys, vramplan; vramplan.estimate(%r); sys.exit('torch' in sys.modules)" % str(UNET)
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
         self.assertEqual(subprocess.run([sys.executable, "-c", code], env=environment).returncode, 0)
+
+
+class Caller(unittest.TestCase):
+    """Which python `vramplan run -- python train.py` starts."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = folder.name
+        for name in ("tool", "project", "system"):
+            program = pathlib.Path(self.root, name, "bin", "python")
+            program.parent.mkdir(parents=True)
+            program.write_text("#!/bin/sh\n")
+            program.chmod(0o755)
+
+    def found(self, path, arguments=("run", "--", "python", "train.py"), has_torch=False, **environment):
+        environment["PATH"] = os.pathsep.join(f"{self.root}/{name}/bin" for name in path)
+        own, base = f"{self.root}/tool", f"{self.root}/system"
+        changed, line = _caller.for_command(list(arguments), environment, own, base, has_torch)
+        return changed, line.replace(self.root, "")
+
+    def test_the_environment_of_the_tool_is_passed_over(self):
+        for path, active, expected in (
+            (("tool", "project", "system"), None, "/project/bin/python"),
+            (("tool", "system"), None, "/system/bin/python"),
+            (("tool", "system"), "project", "/project/bin/python"),
+            (("system",), "project", "/project/bin/python"),
+            (("system", "project"), "project", "/system/bin/python"),  # as a shell finds it
+            (("tool", "system"), "tool", "/system/bin/python"),
+        ):
+            given = {"VIRTUAL_ENV": f"{self.root}/{active}"} if active else {}
+            changed, line = self.found(path, **given)
+            self.assertEqual(line, f"python is {expected}", (path, active))
+            self.assertNotIn("/tool/bin", changed["PATH"])
+            self.assertEqual(changed.get("VIRTUAL_ENV", ""), given.get("VIRTUAL_ENV", "") if active != "tool" else "")
+
+    def test_where_nothing_is_to_change(self):
+        for arguments, has_torch in (
+            (("run", "--", "python", "train.py"), True),  # vramplan was installed beside torch
+            (("run", "--", "/usr/bin/python3", "train.py"), False),
+            (("fit", "unet.onnx", "--gpu", "t4"), False),
+            (("run", "--"), False),
+        ):
+            changed, line = self.found(("tool", "system"), arguments, has_torch)
+            self.assertEqual((line, changed["PATH"].count("/tool/bin")), ("", 1), arguments)
+
+    def test_a_command_that_is_nowhere(self):
+        self.assertEqual(self.found(("tool", "system"), ("run", "--", "no-such-command"))[1], "")
 
 
 class Schemas(unittest.TestCase):

@@ -668,6 +668,21 @@ class Answers(unittest.TestCase):
         self.assertEqual(vramplan.estimate(Net(), torch.zeros(5, 8), mode="infer").batch, 5)
 
     @unittest.skipIf(torch.version.cuda is None, "a pretend card needs a wheel for CUDA")
+    def test_run(self):
+        script = ROOT / "tests" / "pretend" / "torch" / "train.py"
+        run = vramplan.run([script, 64], gpu="t4", steps=2)
+        self.assertTrue(run.fits)
+        self.assertEqual((run.gpu, run.steps), ("Tesla T4", 2))
+        self.assertLessEqual(run.peak.requested, run.peak.allocated)
+        self.assertTrue(run.html.startswith("<!doctype html>"))
+        self.assertEqual(repr(run), f"<vramplan.Run: {run.verdict}>")
+        self.assertFalse(vramplan.run(f"{script} 8192", gpu="t4").fits)
+        searched = vramplan.run([script, "{batch}"], gpu="t4", largest="batch=64:128", steps=2)
+        self.assertEqual(searched.largest, 128)
+        with self.assertRaises(vramplan.InputError):
+            vramplan.run(["no-such-command"], gpu="t4")
+
+    @unittest.skipIf(torch.version.cuda is None, "a pretend card needs a wheel for CUDA")
     def test_a_model_that_no_exporter_takes_runs_itself(self):
         import stubborn
 

@@ -8,28 +8,11 @@
 namespace vramplan {
 namespace {
 
-constexpr const char* kNames[] = {"pytorch",   "pytorch-sac", "hf",    "accelerate",
-                                  "lightning", "deepspeed",   "keras", "env"};
+constexpr const char* kNames[] = {"pytorch", "pytorch-sac", "hf",  "accelerate", "lightning", "deepspeed",
+                                  "keras",   "env",         "sft", "fsdp2",      "axolotl",   "torchtune"};
 
 bool IsFp16(const Plan& plan) { return plan.precision == Precision::kAmpFp16; }
 bool IsBf16(const Plan& plan) { return plan.precision == Precision::kAmpBf16; }
-
-// Above every snippet in a language that has comments.
-std::string Heading(const SnippetOf& of) {
-  std::string text = "# " + InComment(of.file) + " at batch " + std::to_string(of.plan.batch) + " on " +
-                     InComment(of.device) + ", by vramplan: allocated " + ToString(of.plan.peak.peak.allocated) +
-                     ", on the device " + ToString(of.needs) + "\n";
-  return text;
-}
-
-// The frameworks below checkpoint all blocks or none.
-std::string ModulesRemark(const SnippetOf& of) {
-  if (of.plan.checkpoint.empty()) return "";
-  std::string text = "# the plan checkpoints " + std::to_string(of.plan.checkpoint.size()) +
-                     " modules; exactly those: model = prepare(model) of --emit pytorch" +
-                     (of.plan.saved.empty() ? "\n" : "-sac\n");
-  return text;
-}
 
 // A remark without its "# " and its end.
 std::string Stripped(const std::string& remark) { return remark.substr(2, remark.size() - 3); }
@@ -42,37 +25,12 @@ std::string FreezeModule(const SnippetOf& of, const char* where) {
   return TrainedInPython(of.trained) + FreezeInPython(of.trained) + "\n\n# " + where + "\n";
 }
 
-// Names of transformers.training_args.OptimizerNames, version 5.
-Result<std::string> HfOptimizer(const SnippetOf& of) {
-  const bool fused = of.plan.optimizer_impl == OptimizerImpl::kFused;
-  switch (of.spec.optimizer) {
-    case Optimizer::kAdamW:
-      return std::string(fused ? "adamw_torch_fused" : "adamw_torch");
-    case Optimizer::kSgd:
-      return std::string("sgd");
-    case Optimizer::kAdafactorHf:
-      return std::string("adafactor");
-    case Optimizer::kAdagrad:
-      return std::string("adagrad");
-    case Optimizer::kRmsprop:
-      return std::string("rmsprop");
-    case Optimizer::kAdamW8bit:
-      return std::string("adamw_bnb_8bit");
-    case Optimizer::kLion8bit:
-      return std::string("lion_8bit");
-    default:
-      return Error{ErrorCode::kUsage, "--emit",
-                   "TrainingArguments has no name for optimizer " + std::string(Name(of.spec.optimizer)),
-                   "plan with --optimizer adamw"};
-  }
-}
-
 Result<std::string> Hf(const SnippetOf& of) {
   const Plan& plan = of.plan;
   const Result<std::string> optimizer = HfOptimizer(of);
   if (!optimizer.ok()) return optimizer.error();
   std::string text =
-      Heading(of) + ModulesRemark(of) + ImportFnmatch(of) + "from transformers import TrainingArguments\n\n" +
+      SnippetHeading(of) + ModulesRemark(of) + ImportFnmatch(of) + "from transformers import TrainingArguments\n\n" +
       FreezeModule(of, "trainer = Trainer(model=freeze(model), args=arguments, ...)") +
       "arguments = TrainingArguments(\n"
       "    output_dir=\"out\",\n    per_device_train_batch_size=" +
@@ -92,7 +50,7 @@ Result<std::string> Hf(const SnippetOf& of) {
 
 std::string Accelerate(const SnippetOf& of) {
   const char* mixed = IsFp16(of.plan) ? "fp16" : IsBf16(of.plan) ? "bf16" : "\"no\"";
-  return Heading(of) + ModulesRemark(of) + FreezeRemark(of.trained) +
+  return SnippetHeading(of) + ModulesRemark(of) + FreezeRemark(of.trained) +
          "# accelerate launch --config_file THIS --gradient_accumulation_steps " + std::to_string(of.plan.accumulate) +
          " train.py, with batches of " + std::to_string(of.plan.batch) +
          "\ncompute_environment: LOCAL_MACHINE\ndistributed_type: \"NO\"\nmixed_precision: " + mixed +
@@ -119,7 +77,7 @@ const char* LightningPrecision(const Plan& plan) {
 }
 
 std::string Lightning(const SnippetOf& of) {
-  return Heading(of) + ModulesRemark(of) + ImportFnmatch(of) + "from lightning import Trainer\n\n" +
+  return SnippetHeading(of) + ModulesRemark(of) + ImportFnmatch(of) + "from lightning import Trainer\n\n" +
          FreezeModule(of,
                       "In the LightningModule: freeze(self) at the end of __init__, trained(self) for the optimizer.") +
          "BATCH = " + std::to_string(of.plan.batch) +
@@ -148,13 +106,53 @@ std::string Deepspeed(const SnippetOf& of) {
 // PYTORCH_CUDA_ALLOC_CONF is what every version of PyTorch 2 reads; newer ones also call it PYTORCH_ALLOC_CONF.
 std::string Env(const SnippetOf& of) {
   if (of.allocator_text.empty()) {
-    return Heading(of) +
+    return SnippetHeading(of) +
            "# the plan counts on PyTorch's own settings of the allocator\nunset PYTORCH_CUDA_ALLOC_CONF\n";
   }
-  return Heading(of) + "export PYTORCH_CUDA_ALLOC_CONF=" + InShell(of.allocator_text) + "\n";
+  return SnippetHeading(of) + "export PYTORCH_CUDA_ALLOC_CONF=" + InShell(of.allocator_text) + "\n";
 }
 
 }  // namespace
+
+std::string SnippetHeading(const SnippetOf& of) {
+  std::string text = "# " + InComment(of.file) + " at batch " + std::to_string(of.plan.batch) + " on " +
+                     InComment(of.device) + ", by vramplan: allocated " + ToString(of.plan.peak.peak.allocated) +
+                     ", on the device " + ToString(of.needs) + "\n";
+  return text;
+}
+
+std::string ModulesRemark(const SnippetOf& of) {
+  if (of.plan.checkpoint.empty()) return "";
+  std::string text = "# the plan checkpoints " + std::to_string(of.plan.checkpoint.size()) +
+                     " modules; exactly those: model = prepare(model) of --emit pytorch" +
+                     (of.plan.saved.empty() ? "\n" : "-sac\n");
+  return text;
+}
+
+// transformers 5.
+Result<std::string> HfOptimizer(const SnippetOf& of) {
+  const bool fused = of.plan.optimizer_impl == OptimizerImpl::kFused;
+  switch (of.spec.optimizer) {
+    case Optimizer::kAdamW:
+      return std::string(fused ? "adamw_torch_fused" : "adamw_torch");
+    case Optimizer::kSgd:
+      return std::string("sgd");
+    case Optimizer::kAdafactorHf:
+      return std::string("adafactor");
+    case Optimizer::kAdagrad:
+      return std::string("adagrad");
+    case Optimizer::kRmsprop:
+      return std::string("rmsprop");
+    case Optimizer::kAdamW8bit:
+      return std::string("adamw_bnb_8bit");
+    case Optimizer::kLion8bit:
+      return std::string("lion_8bit");
+    default:
+      return Error{ErrorCode::kUsage, "--emit",
+                   "TrainingArguments has no name for optimizer " + std::string(Name(of.spec.optimizer)),
+                   "plan with --optimizer adamw"};
+  }
+}
 
 Result<Emit> ParseEmit(std::string_view text) {
   int index = 1;
@@ -191,6 +189,14 @@ Result<std::string> PrintSnippet(Emit emit, const SnippetOf& of) {
       return Deepspeed(of);
     case Emit::kEnv:
       return Env(of);
+    case Emit::kSft:
+      return SftModule(of);
+    case Emit::kFsdp2:
+      return Fsdp2Config(of);
+    case Emit::kAxolotl:
+      return AxolotlConfig(of);
+    case Emit::kTorchtune:
+      return TorchtuneKeys(of);
     case Emit::kNone:
       break;
   }

@@ -2,19 +2,46 @@
 //
 //   Emit::kPytorch   BATCH = 96 ... def prepare(model): wraps the chosen modules    plan.py
 //   Emit::kEnv       export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
+//   Emit::kAxolotl   micro_batch_size: 4 ... adapter: lora                          a config of axolotl
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "graph/architectures/lora.h"
 #include "graph/base/result.h"
 #include "planner/report/snippets/snippet_freeze.h"
 #include "planner/solver/plan.h"
 
 namespace vramplan {
 
-enum class Emit : uint8_t { kNone, kPytorch, kPytorchSac, kHf, kAccelerate, kLightning, kDeepspeed, kKeras, kEnv };
+enum class Emit : uint8_t {
+  kNone,
+  kPytorch,
+  kPytorchSac,
+  kHf,
+  kAccelerate,
+  kLightning,
+  kDeepspeed,
+  kKeras,
+  kEnv,
+  kSft,
+  kFsdp2,
+  kAxolotl,
+  kTorchtune
+};
 Result<Emit> ParseEmit(std::string_view text);
+
+// What a plan of a named model says besides: its source, its adapters, and how the base is loaded.
+struct Finetuned {
+  std::string model;              // "meta-llama/Llama-3.1-8B"
+  std::optional<Lora> lora;       // its targets are those that are taken, also where none were given
+  std::optional<int64_t> length;  // tokens of a sequence
+  std::string packed;             // "nf4", "fp4": in four bits; empty: it is not
+  bool nested = false;            // with a double quantization
+};
 
 // What a snippet says: the plan, and the step that it is a plan for.
 struct SnippetOf {
@@ -25,6 +52,7 @@ struct SnippetOf {
   Bytes needs;                 // of the device
   std::string allocator_text;  // as given with --allocator-conf
   TrainedPart trained;
+  std::optional<Finetuned> finetuned = std::nullopt;
 };
 
 // Errors: an optimizer that the framework cannot be told in its configuration.
@@ -33,6 +61,20 @@ Result<std::string> PrintSnippet(Emit emit, const SnippetOf& of);
 // The Python module of Emit::kPytorch and kPytorchSac. No side effects on import; every name that it defines is in its
 // docstring.
 Result<std::string> PytorchModule(const SnippetOf& of);
+// The files of those who finetune language models: TRL's SFTConfig with peft's LoraConfig, a config of accelerate for FSDP2,
+// one of axolotl, and the keys of a torchtune recipe.
+Result<std::string> SftModule(const SnippetOf& of);
+std::string Fsdp2Config(const SnippetOf& of);
+Result<std::string> AxolotlConfig(const SnippetOf& of);
+Result<std::string> TorchtuneKeys(const SnippetOf& of);
+
+// Shared by the snippets. The comment above each: the file, the card, what it needs.
+std::string SnippetHeading(const SnippetOf& of);
+// Frameworks that checkpoint all blocks or none; a comment, or nothing.
+std::string ModulesRemark(const SnippetOf& of);
+// The name in transformers.training_args.OptimizerNames, which TRL and axolotl take too.
+Result<std::string> HfOptimizer(const SnippetOf& of);
+
 // The Python module of Emit::kKeras: what Keras 3 can be told of the plan, and what it cannot.
 Result<std::string> KerasModule(const SnippetOf& of);
 

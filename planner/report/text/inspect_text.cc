@@ -76,6 +76,24 @@ std::string StoredLine(const Inspection& inspection) {
          Counted(buffers.tensors, "tensor");
 }
 
+// What there is, and where it is from.
+std::string WrittenLine(const Inspection& inspection) {
+  const Graph& graph = inspection.graph;
+  if (inspection.is_named) {
+    const std::string calls =
+        inspection.layers ? Counted(static_cast<int64_t>(inspection.layers->layers.size()), "call") : "";
+    return graph.name + (calls.empty() ? "" : " of " + calls) + ", " + StoredLine(inspection) + "\nrecorded from " +
+           graph.producer;
+  }
+  std::string text = Counted(static_cast<int64_t>(graph.nodes.size()), "node") + ", " + StoredLine(inspection) +
+                     "\nopset " + std::to_string(graph.opset());
+  for (const auto& [domain, version] : graph.opsets) {
+    if (!domain.empty() && domain != "ai.onnx") text += ", " + domain + " " + std::to_string(version);
+  }
+  text += ", IR " + std::to_string(graph.ir_version);
+  return graph.producer.empty() ? text : text + ", written by " + graph.producer;
+}
+
 // Exporters to ONNX do not write requires_grad; facts and .pt2 files say it.
 std::string TrainedLine(const Inspection& inspection) {
   if (!inspection.layers || inspection.layers->parameters.empty()) return "";
@@ -183,21 +201,16 @@ std::string PrintPasses(const std::vector<PassCount>& passes, const Style& style
 
 std::string PrintInspection(const Inspection& inspection, Dump dump, const Style& style) {
   const Graph& graph = inspection.graph;
-  std::string text = FileName(graph.file) + ": " + Counted(static_cast<int64_t>(graph.nodes.size()), "node") + ", " +
-                     StoredLine(inspection) + "\n";
-  text += "opset " + std::to_string(graph.opset());
-  for (const auto& [domain, version] : graph.opsets) {
-    if (!domain.empty() && domain != "ai.onnx") text += ", " + domain + " " + std::to_string(version);
-  }
-  text += ", IR " + std::to_string(graph.ir_version);
-  if (!graph.producer.empty()) text += ", written by " + graph.producer;
-  text += "\n" + BatchLine(inspection) + ShapesLine(inspection) + TrainedLine(inspection) + "\n";
+  std::string text = FileName(graph.file) + ": " + WrittenLine(inspection) + "\n";
+  text += BatchLine(inspection) + ShapesLine(inspection) + TrainedLine(inspection) + "\n";
   text += PrintTensors(inspection, "input", graph.inputs, style) + "\n";
-  text += PrintTensors(inspection, "output", graph.outputs, style) + "\n";
-  std::string operators = "operators:";
-  for (const auto& [op, count] : CountOperators(graph)) operators += " " + op + " " + std::to_string(count) + ",";
-  if (operators.back() == ',') operators.pop_back();
-  text += Wrapped(operators, style.width, "  ") + "\n";
+  if (!inspection.is_named) {
+    text += PrintTensors(inspection, "output", graph.outputs, style) + "\n";
+    std::string operators = "operators:";
+    for (const auto& [op, count] : CountOperators(graph)) operators += " " + op + " " + std::to_string(count) + ",";
+    if (operators.back() == ',') operators.pop_back();
+    text += Wrapped(operators, style.width, "  ") + "\n";
+  }
   if (inspection.layers) text += "\n" + PrintLiftedLayers(*inspection.layers, style);
   if (dump == Dump::kShapes) {
     std::vector<TensorId> all;

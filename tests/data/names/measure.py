@@ -27,6 +27,11 @@ llama-3.1-8b qlora 1 sequence=1024 checkpoint|llama-3.1-8b qlora-amp 1 sequence=
 qwen2.5-1.5b qlora 2 sequence=512|qwen2.5-7b qlora-amp 1 sequence=1024 checkpoint|qwen3-1.7b qlora 1 sequence=512|gemma-2-2b qlora 1 sequence=512 checkpoint
 phi-3-mini-4k full 1 sequence=256 checkpoint|gpt2-medium qlora 4 sequence=256|opt-1.3b qlora-amp 2 sequence=512
 pythia-410m qlora 2 sequence=512|smollm2-360m qlora-bf16 8 sequence=256 checkpoint|bert-base-uncased qlora 8 sequence=128
+gemma-3-1b lora 2 sequence=256|gemma-3-1b full 1 sequence=512 checkpoint|gemma-3-270m full 4 sequence=256|gemma-3-270m amp 2 sequence=128
+phi-2 lora 1 sequence=512|phi-1.5 full 1 sequence=256 checkpoint|phi-1.5 lora 2 sequence=256 checkpoint
+mixtral-8x7b lora 1 sequence=256|mixtral-8x7b lora 1 sequence=512 checkpoint|qwen3-30b-a3b infer 1 sequence=256|qwen3-30b-a3b infer 2 sequence=512
+falcon-7b lora 1 sequence=256|falcon-7b lora 1 sequence=512 checkpoint|gemma-2-2b lora 2 sequence=512 checkpoint|llama-3.2-1b lora 2 sequence=512
+clip-vit-base-patch32 full 16|clip-vit-base-patch32 amp 8|clip-vit-large-patch14 full 4|dinov2-base full 8 image=224|dinov2-small amp 16 image=224
 qwen2.5-0.5b fsdp2 2 sequence=512 ranks=2|qwen2.5-0.5b fsdp2 2 sequence=512 ranks=8|qwen2.5-0.5b ddp 2 sequence=512 ranks=8
 llama-3.2-1b fsdp2 1 sequence=1024 checkpoint ranks=4|qwen3-0.6b fsdp2 4 sequence=256 ranks=4|t5-small fsdp2 8 sequence=256 target=64 ranks=4
 gpt2-medium ddp 2 sequence=512 ranks=4|bert-large-uncased fsdp2 4 sequence=128 ranks=4

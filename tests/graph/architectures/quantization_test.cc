@@ -14,7 +14,7 @@ Facts FactsOf(const char* name, bool trains) {
   REQUIRE(found);
   REQUIRE(*found);
   std::map<std::string, int64_t> lengths = {{"sequence", 32}};
-  Result<Facts> facts = FactsOf(**found, &lengths, trains, "float32");
+  Result<Facts> facts = FactsOf(**found, &lengths, trains ? "train" : "infer", "float32");
   REQUIRE(facts);
   return *std::move(facts);
 }

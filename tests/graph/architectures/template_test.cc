@@ -6,7 +6,7 @@ namespace vramplan {
 namespace {
 
 constexpr const char* kText =
-    "vramplan template 1\n"
+    "vramplan template 2\n"
     "class Tower\n"
     "default width hidden/heads\n"
     "default bias false\n"
@@ -15,23 +15,17 @@ constexpr const char* kText =
     "when dropout 0.1\n"
     "stack tower layers\n"
     "period 2\n"
+    "every apart 1\n"
     "dim sequence 512\n"
     "most sequence positions\n"
     "lora q\n"
     "made with torch 2.10.0, transformers 5.23.0\n"
-    "recording float32 train\n"
+    "recording A float32 train\n"
+    "recording B half train-amp\n"
     "= parameters\n"
-    "{\"name\":\"tower.0.w\",\"shape\":[<hidden>]}\n"
-    "* n0 1 1\n"
-    "{\"name\":\"tower.<2*i>.w\",\"shape\":[<twice>,<sequence+1>]}\n"
-    ".\n"
-    "{\"name\":\"tower.<2*n0-1>.w\",\"shape\":[3]}\n"
+    "tower.0.w x[hidden]\n"
     "= functions\n"
-    "= train calls\n"
-    "[<n0>]\n"
-    "= train ends\n"
-    "recording half train\n"
-    "= parameters\n";
+    "= calls\n";
 
 Settings Of(const char* text) { return *ReadSettings(text, "config.json"); }
 
@@ -41,6 +35,16 @@ TEST_CASE("template: what stands above the recordings") {
   CHECK(read.lora_targets == std::vector<std::string>{"q"});
   CHECK(read.made_with == "torch 2.10.0, transformers 5.23.0");
   CHECK(read.period == 2);
+  CHECK(read.every == "apart");
+  CHECK(read.every_from == 1);
+  REQUIRE(read.recordings.size() == 2);
+  CHECK(read.recordings[1].letter == 'B');
+  CHECK(read.recordings[1].form == "half");
+  CHECK(read.recordings[1].program == "train-amp");
+  CHECK(read.Section("parameters") == "tower.0.w x[hidden]\n");
+  CHECK(read.Section("functions").empty());
+  CHECK(read.Section("calls").empty());
+  CHECK(read.Section("buffers").empty());
   REQUIRE(read.lengths.size() == 1);
   CHECK(read.lengths[0].usual == 512);
   CHECK(read.limits == std::vector<std::pair<std::string, std::string>>{{"sequence", "positions"}});
@@ -60,28 +64,6 @@ TEST_CASE("template: settings are completed, and refused where it was recorded w
   unmet = read.Unmet(read.Complete(Of(R"({"bias": true})")));
   REQUIRE(unmet != nullptr);
   CHECK(unmet->key == "bias");
-}
-
-TEST_CASE("template: filled, a block stands once for each of the layers between the first and the last") {
-  const Template read = Template::Read(kText);
-  Settings settings = read.Complete(Of(R"({"hidden": 96, "heads": 4, "layers": 8})"));
-  settings.Set("sequence", int64_t{10});
-  const Result<std::string> facts = read.Fill(settings, "float32", "train");
-  REQUIRE(facts);
-  CHECK(
-      *facts ==
-      R"({"schema":"vramplan.facts/1","mode":"train","parameters":[{"name":"tower.0.w","shape":[96]},)"
-      R"({"name":"tower.2.w","shape":[48,11]},{"name":"tower.4.w","shape":[48,11]},{"name":"tower.7.w","shape":[3]}],)"
-      R"("functions":[],"programs":{"train":{"calls":[[4]],"ends":[]}}})");
-  CHECK(!read.Fill(settings, "float32", "infer"));
-  settings.Set("layers", int64_t{7});
-  CHECK(!read.Fill(settings, "float32", "train"));  // no multiple of the period
-  settings.Set("layers", int64_t{2});
-  CHECK(!read.Fill(settings, "float32", "train"));  // fewer than stand alone
-  const Settings without = read.Complete(Of(R"({"layers": 8, "hidden": 96})"));
-  const Result<std::string> missing = read.Fill(without, "float32", "train");
-  REQUIRE(!missing);
-  CHECK(missing.error().text.find("twice") != std::string::npos);
 }
 
 }  // namespace

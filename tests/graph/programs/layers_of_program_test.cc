@@ -147,6 +147,25 @@ TEST_CASE("program: a clone keeps a layout where the code says no other; noise o
   CHECK(layers.layers[2].attributes.Int("like_half", 0) == 1);
 }
 
+TEST_CASE("program: a softmax of halves that makes fp32 says so") {
+  const auto program = [](const std::string& result) {
+    return R"({"schema": "vramplan.facts/1", "mode": "train", "functions": [], "parameters": [], "buffers": [],
+        "programs": {"train": {"values": [["bfloat16", [[0, 1], 8]], [")" +
+           result + R"(", [[0, 1], 8]]], "stored": [], "loose": [], "given": [["x", 0]], "modules": [], "returned": [1],
+        "calls": [["aten.softmax.int", -1, ["%0", -1, null], [1]]], "ends": []}}})";
+  };
+  for (const bool makes_float : {true, false}) {
+    Graph graph;
+    const Result<Facts> facts = ReadFacts(program(makes_float ? "float32" : "bfloat16"));
+    REQUIRE(facts.ok());
+    graph.facts = *facts;
+    Notes notes;
+    const Result<Layers> layers = Lift(graph, Shapes(), &notes);
+    REQUIRE(layers.ok());
+    CHECK(layers->layers[0].attributes.Text("type", "") == (makes_float ? "float" : ""));
+  }
+}
+
 TEST_CASE("program: the loss begins behind what the model made last") {
   const std::string calls = R"("returned": [4, 3], "calls": [
     ["aten.relu.default", 0, ["%1"], [2]], ["aten.mul.Tensor", 0, ["%2", 2], [3]],

@@ -66,6 +66,9 @@ TEST_CASE("snippets are those of the golden files") {
                            {Emit::kAccelerate, "accelerate.yaml"},
                            {Emit::kLightning, "lightning.py"},
                            {Emit::kDeepspeed, "deepspeed.json"},
+                           {Emit::kSft, "sft.py"},
+                           {Emit::kFsdp2, "fsdp2.yaml"},
+                           {Emit::kAxolotl, "axolotl.yaml"},
                            {Emit::kKeras, "keras.py"},
                            {Emit::kEnv, "env.sh"}};
   for (const Row& row : kRows) {
@@ -75,6 +78,23 @@ TEST_CASE("snippets are those of the golden files") {
     REQUIRE(snippet.ok());
     CHECK_EQ(*snippet, Golden(row.file));
   }
+}
+
+// With adapters, a base in four bits, and a length.
+TEST_CASE("a plan of a named model says what to load") {
+  Planned planned = Example();
+  planned.plan.precision = Precision::kBf16;
+  SnippetOf of = planned.Of();
+  of.finetuned = Finetuned{"meta-llama/Llama-3.1-8B", Lora{16, {"q_proj", "o_proj"}, 0.05}, 2048, "nf4", true};
+  CHECK_EQ(*PrintSnippet(Emit::kSft, of), Golden("sft_qlora.py"));
+  CHECK_EQ(*PrintSnippet(Emit::kAxolotl, of), Golden("axolotl_qlora.yaml"));
+  CHECK_EQ(*PrintSnippet(Emit::kTorchtune, of), Golden("torchtune_lora.yaml"));
+  of.finetuned->lora->targets = {"all-linear"};
+  CHECK(PrintSnippet(Emit::kSft, of)->find("target_modules=\"all-linear\"") != std::string::npos);
+  CHECK(PrintSnippet(Emit::kAxolotl, of)->find("lora_target_linear: true\n") != std::string::npos);
+  CHECK(PrintSnippet(Emit::kTorchtune, of)->find("apply_lora_to_mlp: true\n") != std::string::npos);
+  planned.plan.precision = Precision::kAmpFp16;
+  CHECK_FALSE(PrintSnippet(Emit::kTorchtune, of).ok());  // it has no autocast
 }
 
 TEST_CASE("a plan that saves operator calls is a module with a policy, and nothing less") {
@@ -181,8 +201,8 @@ TEST_CASE("names of files, modules and cards never become code") {
       "$(touch /tmp/x)`touch /tmp/x`",
       "': \"!!python/object",
   };
-  for (const Emit emit :
-       {Emit::kPytorch, Emit::kPytorchSac, Emit::kHf, Emit::kAccelerate, Emit::kLightning, Emit::kKeras, Emit::kEnv}) {
+  for (const Emit emit : {Emit::kPytorch, Emit::kPytorchSac, Emit::kHf, Emit::kAccelerate, Emit::kLightning,
+                          Emit::kKeras, Emit::kEnv, Emit::kSft, Emit::kFsdp2, Emit::kAxolotl}) {
     Planned tame = Example();
     if (emit == Emit::kPytorchSac) tame.plan.saved = {{"m.h.1", "aten.mm.default", 2}};
     const std::string skeleton = Skeleton(*PrintSnippet(emit, tame.Of()));

@@ -26,6 +26,7 @@ with torch.device("meta" if packs else "cuda"):
     config = transformers.AutoConfig.for_model(settings.pop("model_type"), **settings)
     model = getattr(transformers, title)(config)
 torch.set_default_dtype(torch.float32)
+torch.cuda.empty_cache()  # as if the weights had been moved there: a head that is tied was never made on the card
 
 
 def words(length):
@@ -61,8 +62,13 @@ def load_packed():
 if packs:
     load_packed()
 trains = method not in ("infer", "nf4", "generate")
-if title.startswith("ViT"):
-    data = {"pixel_values": torch.zeros(batch, 3, config.image_size, config.image_size, device="cuda", dtype=model.dtype)}
+if title.endswith("ImageClassification"):
+    size = lengths.get("image", 224 if title.startswith("Dinov2") else config.image_size)
+    data = {"pixel_values": torch.zeros(batch, 3, size, size, device="cuda", dtype=model.dtype)}
+elif title in ("CLIPModel", "SiglipModel"):
+    size = config.vision_config.image_size
+    data = {"input_ids": words(config.text_config.max_position_embeddings), "return_loss": True,
+            "pixel_values": torch.zeros(batch, 3, size, size, device="cuda", dtype=model.dtype)}
 elif title.startswith("Whisper"):
     data = {"input_features": torch.zeros(batch, config.num_mel_bins, 2 * config.max_source_positions, device="cuda", dtype=model.dtype)}
 else:
@@ -71,7 +77,7 @@ else:
 writes = title.endswith("ForConditionalGeneration")
 if writes:
     data["labels" if trains else "decoder_input_ids"] = words(lengths["target"])
-elif trains:
+elif trains and "return_loss" not in data:
     data["labels"] = torch.zeros(batch, dtype=torch.long, device="cuda") if title.endswith("Classification") else words(lengths["sequence"])
 
 if method == "generate":

@@ -1,0 +1,20 @@
+// AskApart: a command line, answered in a process of its own, for servers that answer many: each begins with nothing that
+// an earlier one left behind, and one that ends badly takes nobody along.
+//
+//   AskApart({"fit", "unet.onnx", "--gpu", "t4"}, "")    exit code 0, out "unet.onnx trains on ...", err "note: ..."
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace vramplan {
+
+struct Asked {
+  int exit_code = 0;
+  std::string out, err;
+};
+
+// `words`: behind the program's name. `input`: what standard input holds. The caller has no other threads.
+Asked AskApart(const std::vector<std::string>& words, const std::string& input);
+
+}  // namespace vramplan

@@ -1,0 +1,54 @@
+// Models that are given by their names, on the command line.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "tests/support/command_line.h"
+
+namespace vramplan::testing {
+namespace {
+
+TEST_CASE("named models: what is said of names and lengths that there are not") {
+  struct Row {
+    const char *line, *says;
+  };
+  const Row rows[] = {
+      {"fit gpt-4 --gpu t4", "gpt-4: there is no such file and no model of this name (hint: vramplan models lists"},
+      {"fit llama-3.1-9b --gpu t4", "did you mean llama-3.1-8b"},
+      {"estimate gpt2 --dim seq=5",
+       "--dim seq: GPT2LMHeadModel has no length of this name (hint: its lengths are: sequence)"},
+      {"estimate vit-base-patch16-224 --dim sequence=5", "all of its lengths are in its config.json"},
+      {"estimate gpt2 --dim sequence=2048", "--dim sequence=1024 or less"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.line);
+    const Said said = Do(row.line);
+    CHECK(said.exit_code == 2);
+    CHECK(said.err.find(row.says) != std::string::npos);
+  }
+  CHECK(Do("estimate gpt2 --dim batch=2 --dim sequence=16").exit_code == 0);
+}
+
+TEST_CASE("named models: inspect counts calls, and weights in the type that they are loaded in") {
+  const Said said = Do("inspect qwen2.5-0.5b");
+  CHECK(said.out.find("qwen2.5-0.5b: Qwen2ForCausalLM of ") == 0);
+  CHECK(said.out.find("494032768 parameters (942.33 MiB)") != std::string::npos);
+  CHECK(said.out.find("recorded from torch ") != std::string::npos);
+  CHECK(said.out.find("opset") == std::string::npos);
+  CHECK(said.out.find("Identity") == std::string::npos);
+}
+
+TEST_CASE("named models: under checkpoints of every layer no layer keeps a cache") {
+  const auto copies = [](const std::string& more) {
+    const std::string trace = Do("trace llama-3.2-1b --dim sequence=64" + more).out;
+    size_t found = 0;
+    for (size_t at = trace.find("aten::cat"); at != std::string::npos; at = trace.find("aten::cat", at + 1)) ++found;
+    return found;
+  };
+  // A layer joins two pieces for its rotary embedding, which are made anew in the backward, and two for its cache.
+  CHECK(copies(" --checkpoint all") == copies(""));
+  CHECK(copies(" --checkpoint model.layers.0") > copies(""));
+}
+
+}  // namespace
+}  // namespace vramplan::testing
