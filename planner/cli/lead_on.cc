@@ -8,6 +8,7 @@
 
 #include "graph/architectures/hub.h"
 #include "graph/architectures/named.h"
+#include "planner/spec/device.h"
 #include "planner/spec/nearest.h"
 
 namespace vramplan {
@@ -97,7 +98,7 @@ std::optional<Error> LeadOn(Verb verb, const std::string& path, const std::strin
         path, "it is no model of vramplan models, and the Hub's cache has no config.json of it; the Hub was not asked",
         near.empty() ? "give the path of its config.json, which is a few kB; " + FromPython(path, gpu) : near);
   }
-  if (may_be_name) {
+  if (may_be_name && !FindCard(path).ok()) {  // of a card the line says something else
     return NotAModel(path, "there is no such file and no model of this name",
                      near.empty()
                          ? "vramplan models lists the names; give any other model as ORG/NAME, if the Hub's cache has "

@@ -37,18 +37,18 @@ void Linear4Bit(Call& c) {
   const Shape weight{Dim(out), Dim(in)}, scales{Dim((out * in + 63) / 64)};
   const bool nested = c.Int("nested") != 0;
   const DType type = c.In(0)->dtype;
-  const Tensor x = ToType(e, c.In(0), computed);
+  Tensor x = ToType(e, c.In(0), computed);
   Tensor result;
   {
     OpScope scope(e, "MatMul4Bit");
     const bool grad_mode = std::exchange(e.grad_mode, false);
-    Tensor rough, shifted;
+    Tensor whole, rough, shifted;
     if (nested) rough = e.Empty(scales, DType::kFloat32), shifted = e.Empty(scales, DType::kFloat32);
-    const Tensor whole = e.Empty(weight, computed);
+    whole = e.Empty(weight, computed);
     result = Linear(e, x, whole, c.In(2));
     e.grad_mode = grad_mode;
     if (GradNode* node = e.Record("MatMul4Bit", {x}, {result})) {
-      node->Backward([=](GradContext& g) {
+      node->Backward([=, packed = c.In(1)](GradContext& g) {  // an attribute of the context
         Tensor made;
         {
           Tensor of_scales;
@@ -59,6 +59,7 @@ void Linear4Bit(Call& c) {
       });
     }
   }
+  x = Tensor();  // a local of matmul_4bit's caller
   c.Return(ToType(e, result, type));
 }
 

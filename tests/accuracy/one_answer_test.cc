@@ -68,8 +68,8 @@ TEST_CASE("one answer: the text says the bytes and the verdict of the JSON") {
       CHECK(first.find(": needs " + likely + " of ") != std::string::npos);
       CHECK(first.find(Spoken(verdict)) != std::string::npos);
       const std::string estimated = Do(Asked("estimate", model, at)).FirstLine();
-      CHECK(estimated.find(" needs " + likely + " to ") != std::string::npos);
-      CHECK(estimated.find(verdict == "does-not-fit" ? "(does not fit)" : "(" + verdict + ")") != std::string::npos);
+      CHECK(estimated.find(": needs " + likely + " of ") != std::string::npos);
+      CHECK(estimated.find(Spoken(verdict)) != std::string::npos);
       const int64_t larger = Whole(fit, "on_a_larger_card");
       const bool gives_back = verdict != "does-not-fit" && larger > Whole(At(fit, "device"), "likely");
       CHECK(Says(Do(Asked("fit", model, at)).out, "on a larger card it would take " + ToString(Bytes::Of(larger))) ==

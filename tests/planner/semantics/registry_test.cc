@@ -56,7 +56,7 @@ std::map<std::string, Listed> ListedOperators() {
 bool NamesFiles(const std::string& source) {
   static const std::regex kSource(
       R"((derivatives\.yaml: \w+(, \w+)*|)"
-      R"((aten/src/ATen(/[\w.]+)+|torch(/[\w.]+)+|tools/autograd(/[\w.]+)+|transformers, \w+\.py|torchvision, \w+\.cu|\w+\.cpp))"
+      R"((aten/src/ATen(/[\w.]+)+|torch(/[\w.]+)+|tools/autograd(/[\w.]+)+|(transformers|bitsandbytes), \w+\.py|torchvision, \w+\.cu|\w+\.cpp))"
       R"((, [\w/]+\.(cpp|cu|cuh|h|py))*(: .+)?))");
   std::istringstream parts(source);
   for (std::string part; std::getline(parts, part, ';');) {
