@@ -29,7 +29,7 @@ struct CachingAllocator::State {
     int32_t previous = kNone;    // in its segment
     int32_t next = kNone;        // in its segment; for an unused slot, the next unused slot
     int32_t expandable = kNone;  // index into `expandables`
-    uint8_t pool = 0;  // which of `pools`
+    uint8_t pool = 0;            // which of `pools`
     bool small = false;
     bool live = false;
     bool mapped = true;   // false: address space of an expandable segment without memory

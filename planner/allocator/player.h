@@ -43,9 +43,8 @@ class Player {
       const Block& block = timeline_[event.block];
       const Bytes bytes = block.bytes.At(batch_);
       auto* caching = std::get_if<CachingAllocator>(&allocator_);
-      const std::optional<Allocation> allocation = caching != nullptr
-                                                       ? caching->Allocate(bytes, block.origin.stream)
-                                                       : std::get<BfcArena>(allocator_).Allocate(bytes);
+      const std::optional<Allocation> allocation = caching != nullptr ? caching->Allocate(bytes, block.origin.stream)
+                                                                      : std::get<BfcArena>(allocator_).Allocate(bytes);
       if (!allocation) return timeline_[event.block].optional;
       handles_[static_cast<size_t>(event.block.value)] = allocation->handle;
       if (allocated != nullptr && allocation->handle >= 0) *allocated = allocation;

@@ -169,7 +169,7 @@ class GradNode : public RefCounted<GradNode> {
   PooledVector<Tensor> saved;
   SavedTensorHooks* hooks = nullptr;      // set while the entry is made
   std::vector<Ref<PackedTensor>> packed;  // empty, or one for each of `saved`: null where the tensor itself is kept
-  std::function<void()> before;  // a hook of its result: what runs before it
+  std::function<void()> before;           // a hook of its result: what runs before it
   std::function<void(GradContext&)> apply;
 };
 

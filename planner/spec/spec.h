@@ -211,8 +211,8 @@ struct TrainingSpec {
   int ranks = 1;  // processes, a card each, that train together
   Strategy strategy = Strategy::kNone;
   std::vector<std::string> units;  // of fsdp2: paths of modules that are sharded apart
-  int steps = 3;                // training steps that are laid out; the third is the steady state
-  std::set<std::string> given;  // names of the options that the user typed, for "given" / "assumed" in reports
+  int steps = 3;                   // training steps that are laid out; the third is the steady state
+  std::set<std::string> given;     // names of the options that the user typed, for "given" / "assumed" in reports
 
   bool operator==(const TrainingSpec&) const = default;
 };

@@ -27,8 +27,8 @@ class FakeCurl {
     std::filesystem::create_directory(folder_);
     std::ofstream(folder_ / "body") << body;
     const std::string at = folder_.string();
-    std::ofstream(folder_ / "curl") << "#!/bin/sh\ncat >" << at << "/asked\ncat " << at << "/body\nprintf '\\n" << status
-                                    << "'\nexit " << exit_code << "\n";
+    std::ofstream(folder_ / "curl") << "#!/bin/sh\ncat >" << at << "/asked\ncat " << at << "/body\nprintf '\\n"
+                                    << status << "'\nexit " << exit_code << "\n";
     std::filesystem::permissions(folder_ / "curl", std::filesystem::perms::all);
   }
   ~FakeCurl() { std::filesystem::remove_all(folder_); }
