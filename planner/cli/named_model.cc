@@ -140,12 +140,12 @@ Status TakeNamed(Options* options) {
                  spec.ranks == 1 ? "one card shares with none" : "how they share the model is not said",
                  "type --strategy fsdp2 --gpus " + std::to_string(spec.ranks == 1 ? 8 : spec.ranks)};
   }
-  if (spec.mode == Mode::kServe && options->context && *options->context < Bytes::MiB(1))
-    return Error{ErrorCode::kUsage, "--context", "it is the CUDA context in bytes, not the tokens of a sequence",
-                 "type --dim sequence=" + std::to_string(options->context->count())};
   if (options->quant && !options->lora && spec.mode == Mode::kTrain)
     return Error{ErrorCode::kUsage, "--quant", "packed weights are not trained themselves",
                  "type --lora 16 beside it, or --mode infer"};
+  if (options->quant && spec.strategy == Strategy::kFsdp2)  // a Params4bit is no tensor that fully_shard splits
+    return Error{ErrorCode::kUsage, "--quant", "how fsdp2 shards packed weights is not modelled",
+                 "type --strategy ddp, or ask vramplan run --gpus " + std::to_string(spec.ranks) + " about a script"};
   if (spec.strategy != Strategy::kNone && spec.mode != Mode::kTrain)
     return Error{ErrorCode::kUsage, "--strategy", "it is for a training", "leave out --strategy and --gpus"};
   const std::optional<Precision> weights = PrecisionOfWeights((*found)->weights_type);

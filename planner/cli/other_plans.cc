@@ -1,6 +1,7 @@
 #include "planner/cli/other_plans.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "graph/architectures/named.h"
@@ -65,22 +66,37 @@ struct Change {
   }
 };
 
-// The fewest cards, of powers of two, that hold it together.
-std::optional<Remedy> OnMoreCards(const Options& options, const ChosenDevice& chosen, int64_t batch) {
-  constexpr int kMostRanks = 256;
-  if (options.spec.strategy == Strategy::kDdp) return std::nullopt;
-  for (int ranks = 2; ranks <= kMostRanks; ranks *= 2) {
-    if (options.spec.strategy == Strategy::kFsdp2 && ranks <= options.spec.ranks) continue;
-    Options changed = options;
-    changed.spec.strategy = Strategy::kFsdp2;
-    changed.spec.ranks = ranks;
-    const Result<CardFit> fit = FitOf(std::move(changed), chosen, batch);
-    if (!fit.ok()) return std::nullopt;
-    if (fit->verdict == Verdict::kDoesNotFit) continue;
-    return Remedy{"--strategy fsdp2 --gpus " + std::to_string(ranks),
-                  DeviceBytes(fit->peak, fit->device.context.likely), fit->safe_batch, fit->largest.largest_batch};
+// The fewest cards, of powers of two, that hold it together; with checkpoints, too, where fewer do then.
+std::vector<Remedy> OnMoreCards(const Options& options, const ChosenDevice& chosen, int64_t batch) {
+  constexpr int kMost = 8;  // 2 to the power of it
+  std::vector<Remedy> remedies;
+  if (options.spec.strategy == Strategy::kDdp) return remedies;
+  int fewest_before = kMost + 1;
+  for (const bool checkpoints : {false, true}) {
+    if (checkpoints && !options.spec.checkpoint.empty()) break;
+    const auto on = [&](int power) -> std::optional<Remedy> {
+      Options changed = options;
+      changed.spec.strategy = Strategy::kFsdp2;
+      changed.spec.ranks = 1 << power;
+      if (checkpoints) changed.spec.checkpoint = {"all"};
+      const Result<CardFit> fit = FitOf(std::move(changed), chosen, batch);
+      if (!fit.ok() || fit->verdict == Verdict::kDoesNotFit) return std::nullopt;
+      return Remedy{"--strategy fsdp2 --gpus " + std::to_string(1 << power) + (checkpoints ? " --checkpoint all" : ""),
+                    DeviceBytes(fit->peak, fit->device.context.likely), fit->safe_batch, fit->largest.largest_batch};
+    };
+    int low = 0, high = kMost;  // the powers between are not known
+    std::optional<Remedy> fewest = on(high);
+    while (fewest && high - low > 1) {
+      const int middle = (low + high) / 2;
+      std::optional<Remedy> fits = on(middle);
+      (fits ? high : low) = middle;
+      if (fits) fewest = std::move(fits);
+    }
+    if (!fewest || high >= fewest_before) continue;
+    fewest_before = high;
+    remedies.push_back(*std::move(fewest));
   }
-  return std::nullopt;
+  return remedies;
 }
 
 constexpr Change kChanges[] = {{.checkpoints = true},
@@ -107,7 +123,7 @@ std::vector<Remedy> RemediesOf(const Options& options, const ChosenDevice& chose
     remedies.push_back(
         {typed, DeviceBytes(fit->peak, fit->device.context.likely), fit->safe_batch, fit->largest.largest_batch});
   }
-  if (std::optional<Remedy> sharded = OnMoreCards(options, chosen, batch)) remedies.push_back(*std::move(sharded));
+  std::ranges::move(OnMoreCards(options, chosen, batch), std::back_inserter(remedies));
   return remedies;
 }
 
