@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# The wheel: what it needs of a system, and that it answers in a clean environment. Builds it, or takes the one that
-# VRAMPLAN_WHEEL names. With VRAMPLAN_TEST_DEBIAN (package_test.sh) also inside that Debian, which has no compiler; with
+# The wheel: what it needs of a system, and that it answers in a clean environment. Builds it where VRAMPLAN_TEST_WHEEL is set, in
+# about five minutes, or takes the one that VRAMPLAN_WHEEL names. With VRAMPLAN_TEST_DEBIAN (package_test.sh) also inside that Debian, which has no compiler; with
 # VRAMPLAN_TEST_PYTHON, an interpreter with torch, a script on the pretend card too. Exit code 77, with the reason as the last
 # line, where it cannot be built.
 set -u
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1
 folder=$PWD/build/wheel-test wheel=${VRAMPLAN_WHEEL-}
+[[ -n $wheel || -n ${VRAMPLAN_TEST_WHEEL-} ]] || { echo "VRAMPLAN_TEST_WHEEL=yes builds one, in five minutes; VRAMPLAN_WHEEL names one"; exit 77; }
 rm -rf "$folder"
 mkdir -p "$folder" || exit 1
 trap 'rm -rf "$folder/venv" "$folder/unpacked" "$folder/project"' EXIT
