@@ -45,7 +45,13 @@ TEST_CASE("accuracy: named models, as plain scripts of transformers and peft tra
   REQUIRE(rows.size() >= 40);
   std::string text = "ours - PyTorch's: requested in bytes, the others in percent\n\n";
   int exact = 0, near = 0;
-  for (const Row& row : rows) {
+#ifdef __SANITIZE_ADDRESS__
+  constexpr size_t kEveryRow = 8;  // sanitizers make an answer ten times slower
+#else
+  constexpr size_t kEveryRow = 1;
+#endif
+  for (size_t number = 0; number < rows.size(); number += kEveryRow) {
+    const Row& row = rows[number];
     const Said said = Do(Question(row));
     CAPTURE(row.at("case"));
     REQUIRE_MESSAGE(said.exit_code % 3 == 0, said.err);
@@ -62,7 +68,7 @@ TEST_CASE("accuracy: named models, as plain scripts of transformers and peft tra
   }
   text += "\n" + std::to_string(rows.size()) + " steps: requested to the byte " + std::to_string(exact) +
           ", within 0.5 % " + std::to_string(near) + "\n";
-  CheckWhole("names", text);
+  if (kEveryRow == 1) CheckWhole("names", text);
 }
 
 }  // namespace

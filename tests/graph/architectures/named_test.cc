@@ -26,9 +26,15 @@ int64_t Parameters(const Facts& facts) {
 
 TEST_CASE("named models: each of the table has a template, and the parameters that are published of it") {
   std::set<std::string> names;
+#ifdef __SANITIZE_ADDRESS__
+  constexpr size_t kEveryModel = 8;
+#else
+  constexpr size_t kEveryModel = 1;
+#endif
   for (const KnownModel& model : KnownModels()) {
     CAPTURE(model.name);
     CHECK(names.insert(model.name).second);
+    if (names.size() % kEveryModel != 0) continue;
     const Result<std::optional<NamedModel>> found = FindNamed(model.name, "");
     REQUIRE_MESSAGE(found, (found ? "" : found.error().text));
     REQUIRE(*found);
