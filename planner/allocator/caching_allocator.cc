@@ -281,7 +281,7 @@ std::optional<CachingAllocator::Allocation> CachingAllocator::Allocate(Bytes byt
   State& s = *state_;
   if (bytes <= Bytes()) return Allocation{};
   const int64_t size = s.Rounded(std::min(bytes.count(), 2 * kMaxCapacity));
-  State::Pool& pool = s.pools[static_cast<size_t>(2 * stream + (size <= kSmallSize ? 0 : 1))];
+  State::Pool& pool = s.pools[size_t{2} * static_cast<size_t>(stream) + (size <= kSmallSize ? 0 : 1)];
   int32_t found = s.TakeFree(pool, size);
   if (found == State::kNone) {
     if (s.CollectsGarbage()) s.CollectGarbage();

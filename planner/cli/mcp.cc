@@ -48,7 +48,7 @@ Json Initialized(const Json& params) {
   Json server = Json::Object();
   server.Set("name", "vramplan").Set("title", "vramplan: GPU memory of PyTorch steps").Set("version", version);
   Json result = Json::Object();
-  result.Set("protocolVersion", known ? std::string_view(wanted) : kRevisions[0]);
+  result.Set("protocolVersion", known ? static_cast<std::string_view>(wanted) : kRevisions[0]);
   return result.Set("capabilities", std::move(capabilities))
       .Set("serverInfo", std::move(server))
       .Set("instructions", kInstructions);

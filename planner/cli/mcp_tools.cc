@@ -313,8 +313,8 @@ Result<ToolCommand> CommandOf(std::string_view name, const Json& arguments) {
     }
   }
   for (const auto& [argument, value] : *given) {
-    const auto known =
-        std::ranges::find_if(tool->arguments, [&](const ToolArgument& one) { return one.name == argument; });
+    const auto known = std::ranges::find_if(
+        tool->arguments, [&argument = argument](const ToolArgument& one) { return one.name == argument; });
     if (known == tool->arguments.end())
       return WrongArgument(argument, "is no argument of " + std::string(name),
                            "options takes those of the command line");

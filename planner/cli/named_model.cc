@@ -42,7 +42,7 @@ Status CheckLengths(const NamedModel& model, const BindOptions& bind) {
   for (const Template::Length& length : model.templates.lengths) known += (known.empty() ? "" : ", ") + length.name;
   for (const auto& [name, length] : bind.dims) {
     const bool is_known =
-        std::ranges::any_of(model.templates.lengths, [&](const auto& one) { return one.name == name; });
+        std::ranges::any_of(model.templates.lengths, [&name = name](const auto& one) { return one.name == name; });
     if (is_known || name == "batch") continue;
     return Error{ErrorCode::kUsage, "--dim " + name, model.of_class + " has no length of this name",
                  known.empty() ? "all of its lengths are in its config.json" : "its lengths are: " + known};

@@ -51,19 +51,18 @@ struct OptionRow {
   bool first = false;  // people use it first: --help shows it, and the others by --help all
   bool is_flag() const { return *argument == '\0'; }
 
-  constexpr OptionRow Shown(void (*how)(SettingsRows*)) const { return With(&OptionRow::show, how); }
-  constexpr OptionRow Words(std::vector<std::string> (*of)()) const { return With(&OptionRow::words, of); }
-  constexpr OptionRow Of(unsigned some) const { return With(&OptionRow::runtimes, some); }
-  constexpr OptionRow Repeats() const { return With(&OptionRow::repeats, true); }
-  constexpr OptionRow First() const { return With(&OptionRow::first, true); }
-
- private:
+  // With another value of a member. It stands before those that call it: clang makes a template of a class in that order.
   template <typename T>
   constexpr OptionRow With(T OptionRow::*member, std::type_identity_t<T> value) const {
     OptionRow row = *this;
     row.*member = value;
     return row;
   }
+  constexpr OptionRow Shown(void (*how)(SettingsRows*)) const { return With(&OptionRow::show, how); }
+  constexpr OptionRow Words(std::vector<std::string> (*of)()) const { return With(&OptionRow::words, of); }
+  constexpr OptionRow Of(unsigned some) const { return With(&OptionRow::runtimes, some); }
+  constexpr OptionRow Repeats() const { return With(&OptionRow::repeats, true); }
+  constexpr OptionRow First() const { return With(&OptionRow::first, true); }
 };
 
 // Every option, in the order in which they are read and shown; the help sorts them by group.

@@ -9,7 +9,7 @@
 namespace vramplan {
 namespace {
 
-using namespace verbs;
+using namespace verbs;  // NOLINT(google-build-using-namespace): the columns of the table below
 using enum OptionGroup;
 
 Result<double> ReadInterval(const Typed& typed) {
