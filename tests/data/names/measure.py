@@ -35,6 +35,7 @@ clip-vit-base-patch32 full 16|clip-vit-base-patch32 amp 8|clip-vit-large-patch14
 qwen2.5-0.5b fsdp2 2 sequence=512 ranks=2|qwen2.5-0.5b fsdp2 2 sequence=512 ranks=8|qwen2.5-0.5b ddp 2 sequence=512 ranks=8
 llama-3.2-1b fsdp2 1 sequence=1024 checkpoint ranks=4|qwen3-0.6b fsdp2 4 sequence=256 ranks=4|t5-small fsdp2 8 sequence=256 target=64 ranks=4
 gpt2-medium ddp 2 sequence=512 ranks=4|bert-large-uncased fsdp2 4 sequence=128 ranks=4
+t5-small qlora 4 sequence=128 target=64
 vit-base-patch16-224 full 8|vit-base-patch16-224 amp 16|vit-large-patch16-224 full 4
 """
 
