@@ -13,6 +13,7 @@
 #include <fstream>
 #include <map>
 
+#include "graph/base/environment.h"
 #include "graph/base/text.h"
 
 extern char** environ;
@@ -24,28 +25,26 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMost = size_t{4} << 20;  // bytes of an answer
 
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
 // huggingface_hub/constants.py: HF_HUB_OFFLINE and TRANSFORMERS_OFFLINE, true values of _is_true.
 bool IsOffline() {
   for (const char* name : {"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"}) {
-    std::string value = Variable(name);
+    std::string value = EnvironmentVariable(name);
     std::ranges::transform(value, value.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
     if (IsOneOf(value, {"1", "ON", "YES", "TRUE"})) return true;
   }
   return false;
 }
 
+fs::path Home() {
+  const std::string home = EnvironmentVariable("HF_HOME");
+  return home.empty() ? fs::path(EnvironmentVariable("HOME")) / ".cache/huggingface" : fs::path(home);
+}
+
 std::string Token() {
-  std::string token = Variable("HF_TOKEN");
+  std::string token = EnvironmentVariable("HF_TOKEN");
   if (!token.empty()) return token;
-  fs::path home = Variable("HF_HOME");
-  if (home.empty()) home = fs::path(Variable("HOME")) / ".cache/huggingface";
-  const std::string file = Variable("HF_TOKEN_PATH");
-  std::ifstream(file.empty() ? home / "token" : fs::path(file)) >> token;
+  const std::string file = EnvironmentVariable("HF_TOKEN_PATH");
+  std::ifstream(file.empty() ? Home() / "token" : fs::path(file)) >> token;
   return token;
 }
 
@@ -112,26 +111,49 @@ Error Failure(const std::string& repository, const std::string& endpoint, int ex
 
 }  // namespace
 
+bool EndsAsFile(const std::string& path) {
+  static constexpr std::string_view kFiles[] = {".onnx", ".pt2",  ".pt",          ".pth", ".bin", ".json", ".csv",
+                                                ".gz",   ".ckpt", ".safetensors", ".txt", ".ort", ".pb",   ".pkl"};
+  return std::ranges::any_of(kFiles, [&](std::string_view end) { return path.ends_with(end); });
+}
+
 bool IsHubName(const std::string& name) {
   const size_t slash = name.find('/');
   if (slash == std::string::npos || slash == 0 || slash + 1 == name.size() || name.find('/', slash + 1) != name.npos)
     return false;
-  static constexpr std::string_view kFiles[] = {".onnx", ".pt2",  ".pt",          ".pth", ".bin", ".json", ".csv",
-                                                ".gz",   ".ckpt", ".safetensors", ".txt", ".ort", ".pb",   ".pkl"};
   const auto plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.' || c == '/';
   };
   std::error_code ignored;
-  return std::ranges::all_of(name, plain) && name[0] != '.' &&
-         std::ranges::none_of(kFiles, [&](std::string_view end) { return name.ends_with(end); }) &&
+  return std::ranges::all_of(name, plain) && name[0] != '.' && !EndsAsFile(name) &&
          !fs::exists(name.substr(0, slash), ignored);
+}
+
+std::optional<fs::path> ConfigInCache(const std::string& repository) {
+  const std::string given = EnvironmentVariable("HF_HUB_CACHE");
+  const fs::path cache = given.empty() ? Home() / "hub" : fs::path(given);
+  std::string folder = "models--" + repository;
+  for (size_t slash = folder.find('/'); slash != std::string::npos; slash = folder.find('/'))
+    folder.replace(slash, 1, "--");
+  std::optional<fs::path> newest;
+  fs::file_time_type of_newest;
+  std::error_code code;
+  for (fs::directory_iterator at(cache / folder / "snapshots", code), end; !code && at != end; at.increment(code)) {
+    const fs::path config = at->path() / "config.json";
+    std::error_code missing;
+    const fs::file_time_type time = fs::last_write_time(config, missing);
+    if (missing || (newest && time <= of_newest)) continue;
+    newest = config;
+    of_newest = time;
+  }
+  return newest;
 }
 
 Result<std::optional<std::string>> ConfigFromHub(const std::string& repository) {
   static std::map<std::string, Result<std::optional<std::string>>> asked;
   if (const auto known = asked.find(repository); known != asked.end()) return known->second;
   if (IsOffline()) return std::optional<std::string>();
-  std::string endpoint = Variable("HF_ENDPOINT");
+  std::string endpoint = EnvironmentVariable("HF_ENDPOINT");
   while (endpoint.ends_with('/')) endpoint.pop_back();
   if (endpoint.empty()) endpoint = "https://huggingface.co";
   std::string config = "url = \"" + endpoint + "/" + repository + "/resolve/main/config.json\"\n" +

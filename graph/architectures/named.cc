@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -27,32 +26,6 @@ std::optional<std::string> TextOf(const fs::path& path) {
   std::ostringstream text;
   text << file.rdbuf();
   return file ? std::optional(text.str()) : std::nullopt;
-}
-
-// The newest config.json that the Hub's cache has of a repository.
-std::optional<fs::path> InCache(const std::string& repository) {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return value != nullptr ? std::string(value) : std::string();
-  };
-  fs::path cache = variable("HF_HUB_CACHE");
-  if (cache.empty() && !variable("HF_HOME").empty()) cache = fs::path(variable("HF_HOME")) / "hub";
-  if (cache.empty() && !variable("HOME").empty()) cache = fs::path(variable("HOME")) / ".cache/huggingface/hub";
-  std::string folder = "models--" + repository;
-  for (size_t slash = folder.find('/'); slash != std::string::npos; slash = folder.find('/'))
-    folder.replace(slash, 1, "--");
-  std::optional<fs::path> newest;
-  fs::file_time_type of_newest;
-  std::error_code code;
-  for (fs::directory_iterator at(cache / folder / "snapshots", code), end; !code && at != end; at.increment(code)) {
-    const fs::path config = at->path() / "config.json";
-    std::error_code missing;
-    const fs::file_time_type time = fs::last_write_time(config, missing);
-    if (missing || (newest && time <= of_newest)) continue;
-    newest = config;
-    of_newest = time;
-  }
-  return newest;
 }
 
 struct Row {
@@ -137,7 +110,7 @@ Result<std::optional<Configuration>> ConfigurationOf(const std::string& name) {
     return model.name == wanted || LowerCase(model.source) == wanted;
   });
   if (row) return Found(Configuration{row->config, row->model.source});
-  const std::optional<fs::path> cached = InCache(plain);
+  const std::optional<fs::path> cached = ConfigInCache(plain);
   std::optional<std::string> text = cached ? TextOf(*cached) : std::nullopt;
   if (text) return Found(Configuration{*std::move(text), cached->string()});
   if (!IsHubName(plain)) return Found();

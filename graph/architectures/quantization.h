@@ -27,7 +27,7 @@ struct QuantizedTypes {
   DType computed = DType::kBFloat16;  // bnb_4bit_compute_dtype
 };
 
-// The program's call of a layer with a packed weight, and of the copy that peft makes of its result.
+// The program's call of a layer with a packed weight.
 inline constexpr std::string_view kPackedLinear = "bitsandbytes.linear_4bit";
 
 // Names of the modules that transformers packs: the linear layers of the programs, but not the output layer (with `words`,

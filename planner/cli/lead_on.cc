@@ -51,12 +51,6 @@ bool Exists(const std::string& path) {
   return fs::exists(path, ignored);
 }
 
-bool EndsAsFile(const std::string& path) {
-  static constexpr std::string_view kFiles[] = {".onnx", ".pt2",  ".pt",          ".pth", ".bin", ".json", ".csv",
-                                                ".gz",   ".ckpt", ".safetensors", ".txt", ".ort", ".pb",   ".pkl"};
-  return std::ranges::any_of(kFiles, [&](std::string_view end) { return path.ends_with(end); });
-}
-
 std::optional<Error> OfFolder(Verb verb, const std::string& path, const std::string& gpu) {
   std::vector<std::string> models;
   std::error_code code;

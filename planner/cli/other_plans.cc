@@ -37,7 +37,7 @@ std::pair<std::string, int64_t> ServedLength(const NamedModel& model) {
 struct Change {
   bool checkpoints = false, eight_bits = false, adapters = false, packed = false;
 
-  // Null: the question has that already.
+  // False: the question has that already.
   bool Apply(Options* options) const {
     TrainingSpec& spec = options->spec;
     if ((checkpoints && !spec.checkpoint.empty()) || (packed && options->quant)) return false;
@@ -155,7 +155,6 @@ Result<Serving> ServingOf(const Options& options, const ChosenDevice& chosen, in
     return FitOf(std::move(changed), chosen, sequences);
   };
   Serving serving;
-  serving.length = length;
   serving.sequences = sequences;
   const int64_t most = positions > 0 ? std::min(positions, kLongestServed) : kLongestServed;
   if (positions > 0) serving.most = positions;

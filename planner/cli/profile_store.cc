@@ -9,6 +9,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "graph/base/environment.h"
 #include "planner/report/json/profile_json.h"
 
 namespace vramplan {
@@ -18,15 +19,10 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kBelow = "/vramplan/profiles";
 
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 std::string UserFolder() {
-  const std::string data = Variable("XDG_DATA_HOME");
+  const std::string data = EnvironmentVariable("XDG_DATA_HOME");
   if (data.starts_with('/')) return data + std::string(kBelow);
-  const std::string home = Variable("HOME");
+  const std::string home = EnvironmentVariable("HOME");
   return home.starts_with('/') ? home + "/.local/share" + std::string(kBelow) : "";
 }
 
@@ -58,7 +54,7 @@ std::vector<std::string> FilesIn(const std::string& folder) {
 std::vector<std::string> ProfileFolders() {
   std::vector<std::string> folders;
   if (std::string user = UserFolder(); !user.empty()) folders.push_back(std::move(user));
-  std::string shared = Variable("XDG_DATA_DIRS");
+  std::string shared = EnvironmentVariable("XDG_DATA_DIRS");
   if (shared.empty()) shared = "/usr/local/share:/usr/share";
   for (size_t at = 0; at <= shared.size();) {
     const size_t end = std::min(shared.find(':', at), shared.size());

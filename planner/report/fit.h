@@ -58,7 +58,6 @@ struct Serving {
   struct Row {
     int64_t tokens = 0, safe = 0, largest = 0;  // sequences; 0: not one
   };
-  std::string length;           // "sequence": of --dim
   std::vector<Row> rows;        // from short to long, up to the first that does not fit
   int64_t sequences = 1;        // of these
   int64_t longest = 0;          // are so many tokens safe, in steps of kServedStep; 0: none

@@ -22,8 +22,6 @@ void FreeBlock(const eager::Tensor& tensor) {
   if (tensor->storage->block.valid()) tensor->storage->memory->Free(std::exchange(tensor->storage->block, BlockId()));
 }
 
-Bytes BytesOf(int64_t elements, DType type) { return StoredBytes(type, elements); }
-
 }  // namespace
 
 std::vector<Storage> BucketsOf(Eager& e, const std::vector<eager::Tensor>& trained) {
@@ -31,7 +29,7 @@ std::vector<Storage> BucketsOf(Eager& e, const std::vector<eager::Tensor>& train
   std::vector<Storage> buckets;
   Bytes filled;
   for (size_t i = trained.size(); i-- > 0;) {
-    filled += BytesOf(trained[i]->numel(), trained[i]->dtype);
+    filled += StoredBytes(trained[i]->dtype, trained[i]->numel());
     if (filled.count() < (buckets.empty() ? kFirstBucket : kBucket) && i > 0) continue;
     buckets.push_back(e.Scratch(filled, Category::kGradients));
     filled = Bytes();
@@ -113,7 +111,7 @@ void Sharding::Gather(Unit& unit) {
   if (unit.gathered || unit.whole || unit.parameters.empty()) return;
   e_.origin.op = "fsdp::all_gather";
   Bytes bytes;
-  for (const Parameter& parameter : unit.parameters) bytes += BytesOf(parameter.padded, parameter.whole->dtype);
+  for (const Parameter& parameter : unit.parameters) bytes += StoredBytes(parameter.whole->dtype, parameter.padded);
   e_.origin.stream = kGathers;
   unit.gathered = e_.Scratch(bytes, Category::kTemporaries);
   e_.origin.stream = 0;
@@ -124,7 +122,8 @@ void Sharding::MakeWhole(Unit& unit) {
   if (unit.whole) return;
   e_.origin.op = "fsdp::all_gather_copy_out";
   for (const Parameter& parameter : unit.parameters)
-    TakeBlock(parameter.whole, e_.Scratch(BytesOf(parameter.padded, parameter.whole->dtype), Category::kParameters));
+    TakeBlock(parameter.whole,
+              e_.Scratch(StoredBytes(parameter.whole->dtype, parameter.padded), Category::kParameters));
   unit.whole = true;
 }
 
@@ -220,7 +219,7 @@ void Sharding::AfterBackward(Unit& unit) {
   if (gradients.empty()) return;
   reducing_ = Storage();
   e_.origin.op = "fsdp::chunk_cat";
-  reducing_ = e_.Scratch(BytesOf(elements, type), Category::kTemporaries);
+  reducing_ = e_.Scratch(StoredBytes(type, elements), Category::kTemporaries);
   std::vector<eager::Tensor> whole = std::exchange(gradients, {});
   whole.clear();
   e_.origin.op = "c10d::_reduce_scatter_base_";

@@ -54,7 +54,6 @@ class Sharding {
     eager::Storage gathered;                                 // from the gather to the copy
     bool whole = false, reduced = false;
   };
-  bool IsRoot(const Unit& unit) const { return &unit == &units_.back(); }
   void FindValues(const Layers& layers);
   void Gather(Unit& unit);
   void MakeWhole(Unit& unit);
