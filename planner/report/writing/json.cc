@@ -118,18 +118,4 @@ std::string PrintCompact(const Json& json) {
   return Convert(json).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-Json ToJson(const Notes& notes) {
-  Json array = Json::Array();
-  for (const Note& note : notes.all()) {
-    Json object = Json::Object();
-    object.Set("code", note.code)
-        .Set("severity", note.severity == Severity::kWarning ? "warning" : "note")
-        .Set("subject", note.subject)
-        .Set("text", note.text)
-        .Set("hint", note.hint);
-    array.Push(std::move(object));
-  }
-  return array;
-}
-
 }  // namespace vramplan

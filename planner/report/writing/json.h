@@ -57,7 +57,4 @@ std::string PrintCompact(const Json& json);
 // Objects keep their order. Error: not JSON, where and why (at most 256 levels deep). `name`: of the file.
 Result<Json> ParseJson(const std::string& name, const std::string& text);
 
-// [{"code", "severity", "subject", "text", "hint"}]
-Json ToJson(const Notes& notes);
-
 }  // namespace vramplan
