@@ -220,11 +220,8 @@ Json JsonType<SpecOf>::Value(const SpecOf& spec) {
 
 Json JsonType<SpecOf>::Schema(SchemaParts* parts) {
   return PartSchema("spec", parts, [](SchemaParts*) {
-    Json types = Json::Array();
-    for (const char* type : {"array", "boolean", "integer", "number", "string"}) types.Push(type);
-    Json value = Json::Object(), properties = Json::Object();
-    value.Set("type", std::move(types)).Set("items", TypeSchema("string"));
-    properties.Set("value", std::move(value))
+    Json properties = Json::Object();
+    properties.Set("value", OptionValueSchema())
         .Set("given", WithDescription(TypeSchema("boolean"), "whether the user said so; else it was assumed"));
     Json schema = TypeSchema("object");
     return schema.Set("additionalProperties", ObjectSchema({Json("value"), Json("given")}, std::move(properties)));

@@ -90,6 +90,13 @@ Json ObjectSchema(Json::Items required, Json properties) {
       .Set("additionalProperties", false);
 }
 
+Json OptionValueSchema() {
+  Json::Items types;
+  for (const char* type : {"array", "boolean", "integer", "number", "string"}) types.emplace_back(type);
+  Json object = Json::Object();
+  return object.Set("type", ArrayOf(std::move(types))).Set("items", TypeSchema("string"));
+}
+
 Json PartSchema(const std::string& name, SchemaParts* parts, const std::function<Json(SchemaParts*)>& make) {
   if (std::ranges::find(*parts, name, &SchemaParts::value_type::first) == parts->end()) {
     Json part = make(parts);

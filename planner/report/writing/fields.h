@@ -51,6 +51,8 @@ Json TypeSchema(const char* type);
 Json OrNull(const Json& schema);
 Json ArraySchema(Json items);
 Json ObjectSchema(Json::Items required, Json properties);
+// Of an option: a text, a number, a truth value or a list of texts.
+Json OptionValueSchema();
 // A reference to a part that `make` describes on its first use.
 Json PartSchema(const std::string& name, SchemaParts* parts, const std::function<Json(SchemaParts*)>& make);
 Json WithDescription(Json schema, const char* says);
