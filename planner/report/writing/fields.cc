@@ -65,7 +65,7 @@ Json TypeSchema(const char* type) {
   return object.Set("type", type);
 }
 
-Json OrNull(const Json& schema) {
+Json Nullable(const Json& schema) {
   Json object = Json::Object();
   for (const auto& [name, value] : std::get<Json::Members>(schema.value())) {
     if (name == "$ref") {

@@ -48,7 +48,7 @@ const Fields<T>& FieldsOf() {
 // {"type": "integer"}
 Json TypeSchema(const char* type);
 // The same schema that also allows null.
-Json OrNull(const Json& schema);
+Json Nullable(const Json& schema);
 Json ArraySchema(Json items);
 Json ObjectSchema(Json::Items required, Json properties);
 // Of an option: a text, a number, a truth value or a list of texts.
@@ -92,7 +92,7 @@ struct JsonType {
 template <typename V>
 struct JsonType<std::optional<V>> {
   static Json Value(const std::optional<V>& value) { return value ? JsonType<V>::Value(*value) : Json(); }
-  static Json Schema(SchemaParts* parts) { return OrNull(JsonType<V>::Schema(parts)); }
+  static Json Schema(SchemaParts* parts) { return Nullable(JsonType<V>::Schema(parts)); }
 };
 template <typename V>
 struct JsonType<std::vector<V>> {
