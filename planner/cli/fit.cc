@@ -4,6 +4,7 @@
 
 #include "planner/cli/all_forms.h"
 #include "planner/cli/doubts.h"
+#include "planner/cli/emitted.h"
 #include "planner/cli/fit_matrix.h"
 #include "planner/cli/host.h"
 #include "planner/cli/judge.h"
@@ -181,6 +182,14 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   Fit fit;
   fit.card = *std::move(judged);
   fit.card.id = chosen->id;
+  std::optional<std::string> emitted;
+  if (options.emit != Emit::kNone && fit.card.verdict != Verdict::kDoesNotFit) {
+    Result<std::string> snippet = EmittedStep(options, steps, fit.card);
+    if (!snippet.ok()) return snippet.error();
+    if (options.format != Format::kAll && (options.out.empty() || options.out == "-"))
+      return Outcome{*std::move(snippet), 0, prepared->notes};
+    emitted = *std::move(snippet);
+  }
   if (spec.around.keep_loss_graph && fit.card.verdict != Verdict::kDoesNotFit) {
     const Device& device = fit.card.device;
     fit.kept = KeptGraphsOf(timeline, batch, fit.card.peak.peak.reserved, device.CapacityWith(device.context.likely));
@@ -216,7 +225,7 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   }
   fit.notes = prepared->notes;
   const int exit_code = fit.card.verdict == Verdict::kDoesNotFit ? kExitDoesNotFit : 0;
-  if (options.format == Format::kJson) return Outcome{Print(ToJson(fit)), exit_code, Notes()};
+  if (options.format == Format::kJson) return Outcome{Print(ToJson(fit)), exit_code, Notes(), std::move(emitted)};
   if (options.format == Format::kRequest) {
     const Band host = fit.host->Sum(fit.host->beside);
     return Outcome{PrintRequest({VerdictLine(fit), fit.card.band.device(), host}), exit_code, fit.notes};
@@ -225,10 +234,11 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
     Result<std::string> drawn = Drawn(steps, options, fit);
     if (!drawn.ok()) return drawn.error();
     if (options.format == Format::kAll)
-      return Outcome{AllForms(ToJson(fit), PrintFit(fit, style), *std::move(drawn)), exit_code, Notes()};
-    return Outcome{*std::move(drawn), exit_code, Notes()};
+      return Outcome{AllForms(ToJson(fit), PrintFit(fit, style), *std::move(drawn), emitted.value_or("")), exit_code,
+                     Notes()};
+    return Outcome{*std::move(drawn), exit_code, Notes(), std::move(emitted)};
   }
-  return Outcome{PrintFit(fit, style), exit_code, fit.notes};
+  return Outcome{PrintFit(fit, style), exit_code, fit.notes, std::move(emitted)};
 }
 
 }  // namespace vramplan
