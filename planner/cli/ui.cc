@@ -19,9 +19,9 @@ namespace vramplan {
 namespace {
 
 // What the page may ask with. None of these names a file.
-constexpr std::string_view kOfPage[] = {"--gpu",       "--gpu-memory", "--batch",      "--dim",     "--image",
-                                        "--mode",      "--precision",  "--lora",       "--quant",   "--optimizer",
-                                        "--accumulate", "--checkpoint", "--emit"};
+constexpr std::string_view kOfPage[] = {"--gpu",        "--gpu-memory", "--batch", "--dim",   "--lora",
+                                        "--precision",  "--mode",       "--quant", "--image", "--checkpoint",
+                                        "--accumulate", "--optimizer",  "--emit"};
 
 std::vector<UiControl> ControlsOfPage() {
   std::vector<UiControl> controls;

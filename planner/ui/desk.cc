@@ -183,7 +183,7 @@ HttpReply Desk::Question(const std::string& body) {
     words.push_back(option);
     command += " " + InShell(option);
   }
-  const bool in_all_forms = verb != "compare";
+  const bool in_all_forms = verb != "compare" && std::ranges::find(*options, "--emit") == options->end();
   if (in_all_forms) words.insert(words.end(), {"--format", "all"});
   const Asked asked = ask_(words, StringIn(MemberOf(*question, "input")));
   reply.Set("command", command + (subject->path == "-" ? " < message.txt" : "")).Set("exit", asked.exit_code);

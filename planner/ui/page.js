@@ -16,13 +16,14 @@ const roundNumbers = (least, most) => {
   for (let power = 1; power <= most; power *= 2) numbers.push(power, ...(power > 1 ? [power * 1.5] : []));
   return numbers.filter((number) => number >= least && number <= most);
 };
+const wide = ["--gpu-memory", "--checkpoint", "--optimizer"];
 const limits = {"--batch": [1, 4096], "--accumulate": [1, 256], "--lora": [1, 256]};
 
 let start, inspected, controls = [], pasted = "";
 const opened = [];
 
-const field = (label, title, wide, ...parts) => {
-  const box = make("div", undefined, {className: wide ? "field wide" : "field", title});
+const field = (label, title, isWide, ...parts) => {
+  const box = make("div", undefined, {className: isWide ? "field wide" : "field", title});
   const name = make("label", label, {htmlFor: parts[0].id});
   box.append(name);
   if (parts.length > 1) {
@@ -49,10 +50,10 @@ const numberField = (id, label, title, [least, most]) => {
   input.follow = follow;
   return [field(label, title, true, input, slider), input];
 };
-const wordField = (id, label, title, words) => {
+const wordField = (id, label, title, words, isWide) => {
   const select = make("select", undefined, {id});
   select.append(option("", "auto"), ...words);
-  return [field(label, title, false, select), select];
+  return [field(label, title, isWide, select), select];
 };
 
 // What each control is, by what the command line says of its option.
@@ -63,15 +64,15 @@ const cardOptions = () => {
 const build = (control) => {
   const id = "c" + control.flag, label = control.flag === "--gpu" ? "card" : control.flag.slice(2).replace("-", " ");
   if (control.flag === "--gpu") {
-    const [box, select] = wordField(id, label, control.text, cardOptions());
-    box.className = "field wide";
+    const [box, select] = wordField(id, label, control.text, cardOptions(), true);
     select.value = "t4";
     return [box, select];
   }
-  if (control.words.length) return wordField(id, label, control.text, control.words.map((word) => option(word, word)));
+  const isWide = wide.includes(control.flag);
+  if (control.words.length) return wordField(id, label, control.text, control.words.map((word) => option(word, word)), isWide);
   if (limits[control.flag]) return numberField(id, label, control.text, limits[control.flag]);
-  const input = make("input", undefined, {type: "text", id, spellcheck: false, autocomplete: "off"});
-  return [field(label, control.text, false, input), input];
+  const input = make("input", undefined, {type: "text", id, spellcheck: false, autocomplete: "off", placeholder: control.argument});
+  return [field(label, control.text, isWide, input), input];
 };
 const buildControls = () => {
   let group;
@@ -134,17 +135,23 @@ const post = async (body) => {
 };
 
 // The answer's own page is put into this one; what was folded open stays so.
-const foldsOf = (root) => [...root.querySelectorAll("section>:not(.tree) details, section>details")];
+const folds = () => [...document.querySelectorAll("details.as-table")];
 const showAnswer = ({text, html}) => {
-  const answer = at("answer"), open = foldsOf(answer).map((fold) => fold.open);
+  const answer = at("answer"), open = folds().map((fold) => fold.open);
   const page = html ? new DOMParser().parseFromString(html, "text/html").querySelector("main") : make("main");
   if (!html) {
     const lines = text.trimEnd().split("\n"), header = make("header");
     header.append(make("h1", lines[0]));
     page.append(header);
   }
-  answer.replaceChildren(...page.childNodes);
-  foldsOf(answer).forEach((fold, i) => { fold.open = open[i] ?? fold.open; });
+  // Configuration and text stand before what few look at.
+  const parts = [...page.children], cut = parts.findIndex((part) => part.querySelector(".segments"));
+  const places = page.querySelector("nav");
+  if (places && at("config").hidden === false)
+    places.append(make("a", "Configuration", {href: "#config"}), make("a", "As text", {href: "#plain"}));
+  answer.replaceChildren(...parts.slice(0, cut < 0 ? parts.length : cut));
+  at("more").replaceChildren(...(cut < 0 ? [] : parts.slice(cut)));
+  folds().forEach((fold, i) => { fold.open = open[i] ?? fold.open; });
   at("now").replaceChildren(...[...answer.querySelectorAll(".badge")].map((badge) => badge.cloneNode(true)),
                             make("span", answer.querySelector("h1")?.textContent));
   at("plain-text").textContent = text;
@@ -159,20 +166,20 @@ const showDefaults = (json) => {
     const said = typeof value === "object" || value === undefined ? "" : String(value);
     if (input?.tagName === "SELECT") {
       input.options[0].textContent = said && input.value === "" ? "auto: " + said : "auto";
-    } else if (input) {
-      input.placeholder = input.value === "" && said ? said : "";
+    } else if (input?.type === "number") {
+      input.placeholder = said;
     }
   }
 };
 const say = (error) => {
   at("error").textContent = error;
   at("error").hidden = !error;
-  for (const part of ["answer", "config", "plain"]) at(part).classList.toggle("stale", Boolean(error));
+  for (const part of ["answer", "config", "plain", "more"]) at(part).classList.toggle("stale", Boolean(error));
 };
 
+const hasConfig = (asked) => (asked.verb === "fit" || asked.verb === "plan") && subject().kind !== "record" &&
+    !asked.options.some(([flag, value]) => flag === "--gpu" && value === "all");
 const showConfig = async (asked, fits) => {
-  at("config").hidden = asked.verb !== "fit" && asked.verb !== "plan" || subject().kind === "record";
-  if (at("config").hidden) return;
   const options = [...asked.options, ["--emit", at("emit").value]];
   const reply = fits ? await post({...asked, options}) : {error: "nothing to apply: it does not fit"};
   at("config-lead").textContent = reply.error ?? reply.command;
@@ -184,13 +191,16 @@ const answerNow = async () => {
   const before = performance.now();
   const reply = await post(asked);
   at("asked").hidden = !reply.command;
-  at("command").textContent = reply.command ?? "";
+  // A line ends before an option.
+  at("command").replaceChildren(...(reply.command ?? "").split(/(?= --)/).flatMap((part) =>
+    part.startsWith(" ") ? [" ", make("span", part.slice(1))] : [part]));
   say(reply.error ?? "");
   if (!reply.answer) { at("took").textContent = ""; return; }
+  at("config").hidden = !hasConfig(asked);
   showAnswer(reply.answer);
   showDefaults(reply.answer.json);
   at("took").textContent = Math.round(performance.now() - before) + " ms";
-  await showConfig(asked, reply.exit === 0);
+  if (hasConfig(asked)) await showConfig(asked, reply.exit === 0);
 };
 // One question at a time; of those that came meanwhile, the last.
 let busy = false, again = false;
@@ -210,7 +220,6 @@ const look = async () => {
   const model = besides ? at("beside").value : kind === "model" ? id : "";
   inspected = model && (await post({verb: "inspect", subject: model})).answer?.json;
   buildLengths();
-  if (inspected) at("emit").value = inspected.nodes === 1 ? "hf" : "pytorch";
   answer();
 };
 const choose = (id) => { at("subject").value = id; look(); };
