@@ -142,7 +142,8 @@ constexpr OptionRow kAnswerRows[] = {
     OptionRow{
         "--emit", "KIND",
         "pytorch, pytorch-sac, hf, sft, accelerate, fsdp2, deepspeed, lightning, axolotl, torchtune, keras or env: "
-        "the configuration that applies the plan, to --out FILE or instead of the answer; fit: of the step as asked, at "
+        "the configuration that applies the plan, to --out FILE or instead of the answer; fit: of the step as asked, "
+        "at "
         "its batch or the safe one",
         Of({kPlan, kFit}), kAnswer, Into<&Options::emit, ParseEmit>}
         .Words(EmitNames),

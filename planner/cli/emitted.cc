@@ -47,8 +47,8 @@ Result<std::string> EmittedStep(const Options& options, StepEnds& steps, const C
   const StepQuestion& question = steps.prepared.question;
   Plan plan;
   plan.batch = question.batch_given || card.largest.largest_batch == 0 ? question.batch
-               : card.safe_batch > 0                                  ? card.safe_batch
-                                                                      : card.largest.largest_batch;
+               : card.safe_batch > 0                                   ? card.safe_batch
+                                                                       : card.largest.largest_batch;
   plan.accumulate = spec.accumulate;
   plan.precision = spec.precision;
   plan.optimizer_impl = spec.optimizer_impl;

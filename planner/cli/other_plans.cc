@@ -27,7 +27,8 @@ Result<CardFit> FitOf(Options options, const ChosenDevice& chosen, int64_t batch
 }
 
 // The same where it fits. The batches of what does not are nobody's question, and searching them takes most of the time.
-std::optional<CardFit> WhereItFits(Options options, const ChosenDevice& chosen, int64_t batch, bool with_batches = true) {
+std::optional<CardFit> WhereItFits(Options options, const ChosenDevice& chosen, int64_t batch,
+                                   bool with_batches = true) {
   if (!TakeNamed(&options).ok()) return std::nullopt;
   const Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) return std::nullopt;

@@ -21,7 +21,9 @@ constexpr const char* kVerbs[] = {"fit", "plan", "explain", "compare", "inspect"
 
 HttpReply JsonReply(const Json& json) { return {200, "application/json", PrintCompact(json)}; }
 
-HttpReply Refusal(int status, std::string text) { return {status, "text/plain; charset=utf-8", std::move(text) + "\n"}; }
+HttpReply Refusal(int status, std::string text) {
+  return {status, "text/plain; charset=utf-8", std::move(text) + "\n"};
+}
 
 Error Refused(std::string subject, std::string text) {
   return {ErrorCode::kUsage, std::move(subject), std::move(text), ""};
@@ -37,10 +39,13 @@ bool SameSecret(std::string_view given, std::string_view secret) {
 
 // "a%20b" as "a b".
 std::string Decoded(std::string_view text) {
-  const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) ? c - '0' : (c | 0x20) - 'a' + 10; };
+  const auto digit = [](char c) {
+    return std::isdigit(static_cast<unsigned char>(c)) ? c - '0' : (c | 0x20) - 'a' + 10;
+  };
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {
-    const bool escaped = text[i] == '%' && i + 2 < text.size() && std::isxdigit(static_cast<unsigned char>(text[i + 1])) &&
+    const bool escaped = text[i] == '%' && i + 2 < text.size() &&
+                         std::isxdigit(static_cast<unsigned char>(text[i + 1])) &&
                          std::isxdigit(static_cast<unsigned char>(text[i + 2]));
     decoded += escaped ? static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2])) : text[i];
     if (escaped) i += 2;
@@ -59,7 +64,8 @@ std::string KindOf(const std::string& path) {
 }
 
 // The options of a question, as pairs of flag and value.
-Result<std::vector<std::string>> OptionsIn(const Json* given, std::string_view verb, const std::vector<UiControl>& controls) {
+Result<std::vector<std::string>> OptionsIn(const Json* given, std::string_view verb,
+                                           const std::vector<UiControl>& controls) {
   std::vector<std::string> words;
   const auto* items = given == nullptr ? nullptr : std::get_if<Json::Items>(&given->value());
   if (given != nullptr && items == nullptr) return Refused("options", "are no list");
@@ -88,7 +94,8 @@ std::string Desk::Address() const { return "http://127.0.0.1:" + std::to_string(
 
 bool Desk::IsOurs(const HttpRequest& head) const {
   const std::string port = ":" + std::to_string(port_);
-  const std::string_view host = head.Header("host"), origin = head.Header("origin"), site = head.Header("sec-fetch-site");
+  const std::string_view host = head.Header("host"), origin = head.Header("origin"),
+                         site = head.Header("sec-fetch-site");
   if (host != "127.0.0.1" + port && host != "localhost" + port) return false;
   if (!origin.empty() && origin != "http://" + std::string(host)) return false;
   if (!site.empty() && site != "same-origin" && site != "none") return false;
@@ -102,7 +109,8 @@ std::string_view Desk::Behind(const HttpRequest& request) const {
 }
 
 HttpDesk::Admission Desk::Admit(const HttpRequest& head) {
-  if (!IsOurs(head)) return {Refusal(403, "this page is not for you: open the address that vramplan ui printed"), 0, ""};
+  if (!IsOurs(head))
+    return {Refusal(403, "this page is not for you: open the address that vramplan ui printed"), 0, ""};
   const std::string_view place = Behind(head);
   constexpr std::string_view kOpen = "/open/";
   if (head.method == "GET") return {};
@@ -136,7 +144,10 @@ HttpReply Desk::Start() {
     Json one = Json::Object(), words = Json::Array(), verbs = Json::Array();
     for (const std::string& word : control.words) words.Push(word);
     for (const std::string& verb : control.verbs) verbs.Push(verb);
-    one.Set("flag", control.flag).Set("argument", control.argument).Set("text", control.text).Set("group", control.group);
+    one.Set("flag", control.flag)
+        .Set("argument", control.argument)
+        .Set("text", control.text)
+        .Set("group", control.group);
     one.Set("words", std::move(words)).Set("verbs", std::move(verbs)).Set("repeats", control.repeats);
     controls.Push(std::move(one));
   }

@@ -70,7 +70,8 @@ std::string PrintReply(const HttpReply& reply) {
   text += "Content-Type: " + reply.type + "\r\nContent-Length: " + std::to_string(reply.body.size()) + "\r\n";
   // Nothing is loaded from elsewhere, shown inside another page, kept, or told to another site.
   text +=
-      "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' "
+      "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src "
+      "'self' "
       "data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
       "Cross-Origin-Resource-Policy: same-origin\r\nCross-Origin-Opener-Policy: same-origin\r\n"
       "Referrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"

@@ -34,9 +34,9 @@ std::string PrintReply(const HttpReply& reply);
 // What stands before the body.
 struct HttpHead {
   HttpRequest request;
-  size_t size = 0;       // with the empty line
-  int64_t body = 0;      // bytes that follow
-  int refused = 0;       // the status of the reply to what is no request that we read; 0: it is one
+  size_t size = 0;   // with the empty line
+  int64_t body = 0;  // bytes that follow
+  int refused = 0;   // the status of the reply to what is no request that we read; 0: it is one
 };
 // Nothing: more has to come.
 std::optional<HttpHead> ReadHead(std::string_view text);

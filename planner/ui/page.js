@@ -154,6 +154,7 @@ const showAnswer = ({text, html}) => {
   folds().forEach((fold, i) => { fold.open = open[i] ?? fold.open; });
   at("now").replaceChildren(...[...answer.querySelectorAll(".badge")].map((badge) => badge.cloneNode(true)),
                             make("span", answer.querySelector("h1")?.textContent));
+  at("said").textContent = answer.querySelector("h1")?.textContent;
   at("plain-text").textContent = text;
   at("plain").hidden = false;
   if (html) drawPictures();

@@ -136,8 +136,8 @@ Result<HttpListener> HttpListener::On(int port) {
   auto* const generic = reinterpret_cast<sockaddr*>(&address);
   if (bind(listener.socket_, generic, size) != 0 || listen(listener.socket_, SOMAXCONN) != 0 ||
       getsockname(listener.socket_, generic, &size) != 0) {
-    return Error{ErrorCode::kBadInput, "port " + std::to_string(port), "cannot be used: " + std::string(std::strerror(errno)),
-                 "leave --port out, and a free one is taken"};
+    return Error{ErrorCode::kBadInput, "port " + std::to_string(port),
+                 "cannot be used: " + std::string(std::strerror(errno)), "leave --port out, and a free one is taken"};
   }
   listener.port_ = ntohs(address.sin_port);
   return listener;

@@ -153,7 +153,7 @@ Result<std::string> HfOptimizer(const SnippetOf& of) {
     default:
       return Error{ErrorCode::kUsage, "--emit",
                    "TrainingArguments has no name for optimizer " + std::string(Name(of.spec.optimizer)),
-                   "plan with --optimizer adamw"};
+                   "type --optimizer adamw"};
   }
 }
 
