@@ -48,10 +48,8 @@ struct NameHabit {
     kCheckpoint,      // code that calls this runs what it calls under torch.utils.checkpoint
     kProductOf,       // a parameter NAME + `name` times NAME + `with` is an attribute until the next forward
     // Names of a frame, by the last name of the module whose result they hold until it returns, or by part of a path:
-    kNamedFeatures,    // features = self.backbone(x): whatever of it is read outside
-    kNamedEmbeddings,  // embedding_output = self.embeddings(...): whatever of it is read in its caller's frame
-    kNamedPatches,     // x = self.patch_embed(x); x = self._pos_embed(x), which joins and adds in a method of its own
-    kTurnsBoth,        // a model with this module turns queries and keys in one call, and both names stay until then
+    kNamedFeatures,  // features = self.backbone(x): whatever of it is read outside
+    kNamedPatches,   // x = self.patch_embed(x); x = self._pos_embed(x), which joins and adds in a method of its own
     // Arithmetic of halves that an export in fp32 does not show:
     kHalvesOfT5,  // a model with this module clamps in fp16, and its norms take the type of their weight
     kClamped,     // the module at NAME.0`with`.1 clamps its sum, in such a model

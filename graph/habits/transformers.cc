@@ -72,8 +72,6 @@ constexpr FrameHabit kTransformersFrames[] = {
 };
 
 constexpr NameHabit kTransformersNames[] = {
-    {".embeddings", NameHabit::Of::kNamedEmbeddings},      // modeling_vit.py and others
-    {".rotary_emb", NameHabit::Of::kTurnsBoth},            // modeling_llama.py: apply_rotary_pos_emb
     {".EncDecAttention", NameHabit::Of::kCrossAttention},  // modeling_t5.py
     {"encoder", NameHabit::Of::kNamedFeatures},            // modeling_vit.py and others
     {".EncDecAttention", NameHabit::Of::kHalvesOfT5},      // modeling_t5.py: T5LayerCrossAttention

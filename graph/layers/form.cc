@@ -156,8 +156,8 @@ class Form::Parser {
 // A search: what is left to match is a list of goals, each a part and where it must stand.
 class Form::Matcher {
  public:
-  Matcher(const Form& form, const CallGraph& calls, Match* match, const AcceptMatch& accept)
-      : form_(form), calls_(calls), match_(*match), accept_(accept) {}
+  Matcher(const Form& form, const CallGraph& calls, Match* match, const AcceptMatch& accept, Mismatch* mismatch)
+      : form_(form), calls_(calls), match_(*match), accept_(accept), mismatch_(mismatch) {}
 
   bool Root(int32_t call) {
     const Part& part = form_.parts_[static_cast<size_t>(form_.root_)];
@@ -168,6 +168,7 @@ class Form::Matcher {
   }
 
  private:
+  using Reason = Mismatch::Reason;
   struct Goal {
     int part = 0;
     int32_t call = 0;  // whose operand it is about
@@ -192,7 +193,7 @@ class Form::Matcher {
   }
 
   bool Reach(const Goal* goal) {
-    if (goal == nullptr) return accept_(match_);
+    if (goal == nullptr) return accept_(match_) || No(Reason::kRefused, {}, {});
     const size_t values = match_.values.size(), numbers = match_.numbers.size(), calls = match_.calls.size();
     if (Try(form_.parts_[static_cast<size_t>(goal->part)], *goal)) return true;
     match_.values.resize(values);
@@ -212,19 +213,19 @@ class Form::Matcher {
     }
     if (part.kind == Kind::kNumber || part.kind == Kind::kSomeNumber) {
       const std::optional<double> number = calls_.NumberAt(goal.call, goal.operand);
-      if (!number) return false;
+      if (!number) return No(Reason::kNoNumber, part, goal);
       if (part.kind == Kind::kNumber && std::abs(*number - part.number) > 1e-3 * std::max(1.0, std::abs(part.number)))
-        return false;
+        return No(Reason::kNumber, part, goal);
       match_.numbers.emplace_back(part.name, *number);
       return Reach(goal.next);
     }
     int32_t value = calls_.Operand(goal.call, goal.operand);
-    if (part.kind == Kind::kNothing) return value < 0 && Reach(goal.next);
-    if (value < 0) return false;
+    if (part.kind == Kind::kNothing) return value < 0 ? Reach(goal.next) : No(Reason::kPresent, part, goal, value);
+    if (value < 0) return No(Reason::kAbsent, part, goal);
     if (part.behind_views) value = calls_.BehindViews(value);
     if (!part.name.empty()) {
       const int32_t same = match_.Value(part.name);
-      if (same >= 0 && same != value) return false;
+      if (same >= 0 && same != value) return No(Reason::kOtherValue, part, goal, value);
       if (same < 0) match_.values.emplace_back(part.name, value);
     }
     return part.kind == Kind::kValue ? Reach(goal.next) : TryCall(part, goal, value);
@@ -232,18 +233,36 @@ class Form::Matcher {
 
   bool TryCall(const Part& part, const Goal& goal, int32_t value) {
     const int32_t maker = calls_.MakerOf(value);
-    if (maker < 0 || !IsOneOfOps(part.ops, calls_.OpOf(maker))) return false;
+    if (maker < 0) return No(Reason::kNoCall, part, goal, value);
+    if (!IsOneOfOps(part.ops, calls_.OpOf(maker))) return No(Reason::kOperator, part, goal, value);
     const bool shared =
         part.sharing == Sharing::kAny || (part.sharing == Sharing::kAsUsual && calls_.KeepsWhatOthersRead());
-    if (!shared && !calls_.IsReadOnce(value)) return false;
+    if (!shared && !calls_.IsReadOnce(value)) return No(Reason::kShared, part, goal, value);
     match_.calls.push_back(maker);
     return Operands(part, maker, goal.next);
+  }
+
+  // False; keeps the reason where nobody came further.
+  bool No(Reason reason, const Part& part, const Goal& goal, int32_t value = -1) {
+    if (mismatch_ == nullptr) return false;
+    const size_t matched = match_.calls.size() + match_.values.size() + match_.numbers.size();
+    if (!mismatch_->form.empty() && matched <= mismatch_->matched) return false;
+    *mismatch_ = {.form = *form_.text_,
+                  .reason = reason,
+                  .wanted = part.ops.empty() ? part.name : part.ops,
+                  .call = goal.call,
+                  .operand = goal.operand,
+                  .value = value,
+                  .number = part.number,
+                  .matched = matched};
+    return false;
   }
 
   const Form& form_;
   const CallGraph& calls_;
   Match& match_;
   const AcceptMatch& accept_;
+  Mismatch* mismatch_;
 };
 
 Form::Form(std::string text) : text_(std::make_shared<const std::string>(std::move(text))) {}
@@ -258,13 +277,14 @@ std::vector<std::string_view> Form::roots() const {
   return roots;
 }
 
-bool Form::Matches(const CallGraph& calls, int32_t root, Match* match, const AcceptMatch& accept) const {
+bool Form::Matches(const CallGraph& calls, int32_t root, Match* match, const AcceptMatch& accept,
+                   Mismatch* mismatch) const {
   if (parts_.empty()) {
     root_ = Parser(*text_, &parts_).Whole();
     CHECK(parts_[static_cast<size_t>(root_)].kind == Kind::kCall);
   }
   *match = {};
-  return Matcher(*this, calls, match, accept).Root(root);
+  return Matcher(*this, calls, match, accept, mismatch).Root(root);
 }
 
 CallText ParseCall(std::string_view text) {

@@ -92,6 +92,29 @@ class AcceptMatch {
   bool (*call_)(const void* function, const Match& match) = nullptr;
 };
 
+// The part that refused after the most of a form had matched, for people who ask why it did not.
+struct Mismatch {
+  enum class Reason : uint8_t {
+    kOperator,    // `value` is made by another operator
+    kNoCall,      // `value` is made by no call: an input, or stored
+    kShared,      // `value` is read elsewhere, too
+    kNumber,      // another number stands there
+    kNoNumber,    // no number stands there
+    kOtherValue,  // the name stands for another value already
+    kAbsent,      // there is no such operand
+    kPresent,     // there is one
+    kRefused,     // all of it matched; the rule has a condition besides
+  };
+  std::string_view form;  // its text
+  Reason reason = Reason::kOperator;
+  std::string_view wanted;  // operators, or the name of a value
+  int32_t call = -1;        // whose operand it is about
+  size_t operand = 0;
+  int32_t value = -1;
+  double number = 0;   // that was wanted
+  size_t matched = 0;  // parts
+};
+
 class Form {
  public:
   explicit Form(std::string text);
@@ -99,7 +122,9 @@ class Form {
   // The operators that it begins with.
   std::vector<std::string_view> roots() const;
   // Where `accept` refuses a match, others are tried.
-  bool Matches(const CallGraph& calls, int32_t root, Match* match, const AcceptMatch& accept = {}) const;
+  // `mismatch`: filled where nothing matched.
+  bool Matches(const CallGraph& calls, int32_t root, Match* match, const AcceptMatch& accept = {},
+               Mismatch* mismatch = nullptr) const;
 
  private:
   enum class Kind : uint8_t { kAnything, kNothing, kValue, kNumber, kSomeNumber, kCall, kOneOf };

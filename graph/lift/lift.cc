@@ -14,6 +14,7 @@
 #include "graph/lift/match/source.h"
 #include "graph/lift/passes.h"
 #include "graph/lift/recorded/recorded.h"
+#include "graph/lift/why.h"
 #include "graph/programs/layers_of_program.h"
 #include "graph/programs/program_of_export.h"
 
@@ -87,6 +88,7 @@ class Lifting {
     }
     Result<Layers> layers = Read();
     if (!layers.ok()) return layers.error();
+    if (options_.why != nullptr) AddStage("nodes", *layers, *graph_, options_.why);
     LayersState state{*layers, *graph_, file_, options_.put_back, notes_};
     for (const LayersPass& pass : LayersPasses()) {
       if ((IsProgram(file_) && !pass.of_programs) || IsLeftOut("pass", pass.name)) continue;
@@ -94,6 +96,7 @@ class Lifting {
       const std::vector<std::string> before = counts ? LinesOf(*layers) : std::vector<std::string>();
       pass.run(state);
       if (counts) Count(pass.name, pass.files, pass.why, ChangesBetween(before, LinesOf(*layers)));
+      if (options_.why != nullptr) AddStage(pass.name, *layers, *graph_, options_.why);
     }
     return layers;
   }
@@ -117,7 +120,8 @@ class Lifting {
     LayerBuilder builder(*graph_, *shapes_);
     std::vector<bool> live = LiveNodes(*graph_);
     LiftByProvenance(*graph_, *shapes_, builder, &live, notes_);
-    if (std::ranges::find(live, true) != live.end()) PatternSource(*graph_, *shapes_, builder, live, notes_).Run();
+    if (std::ranges::find(live, true) != live.end())
+      PatternSource(*graph_, *shapes_, builder, live, notes_).Run(options_.why);
     return std::move(builder).Finish(notes_);
   }
 

@@ -29,6 +29,8 @@ struct PutBack {
   std::optional<DType> autocast;  // the lower type of mixed precision, for code that looks at types; nothing: none
 };
 
+struct Why;  // graph/lift/why.h
+
 // What a pass did: how many layers, roles and kept results are other ones behind it (of passes over the graph: 1).
 struct PassCount {
   std::string_view name, files, why;
@@ -38,11 +40,12 @@ struct PassCount {
 struct LiftOptions {
   PutBack put_back;
   std::vector<PassCount>* counts = nullptr;  // of every pass, in order; costs time
+  Why* why = nullptr;                        // how its node became a call
 };
 
 Result<Layers> Lift(const Graph& graph, const Shapes& shapes, const LiftOptions& options, Notes* notes);
 inline Result<Layers> Lift(const Graph& graph, const Shapes& shapes, const PutBack& put_back, Notes* notes) {
-  return Lift(graph, shapes, LiftOptions{put_back, nullptr}, notes);
+  return Lift(graph, shapes, LiftOptions{put_back, nullptr, nullptr}, notes);
 }
 inline Result<Layers> Lift(const Graph& graph, const Shapes& shapes, Notes* notes) {
   return Lift(graph, shapes, LiftOptions(), notes);

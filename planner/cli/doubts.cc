@@ -345,6 +345,29 @@ std::optional<Doubt> AllTrained(const DoubtedStep& step) {
   return doubt;
 }
 
+// An older PyTorch makes attention of grouped heads by its formula on cards before Ampere: the kernel without the
+// probabilities takes groups since 2.15 (semantics/attention.cc). Elsewhere versions differ by a workspace.
+std::optional<Doubt> OlderPyTorch(const DoubtedStep& step) {
+  if (step.spec.framework.runtime != Runtime::kPyTorch || step.spec.given.contains("framework")) return std::nullopt;
+  const Layers& layers = step.prepared.layers;
+  const bool grouped = std::ranges::any_of(layers.layers, [&](const Layer& layer) {
+    if (layer.op != "scaled_dot_product_attention") return false;
+    const Shape &query = layers[layer.inputs[0]].shape, &key = layers[layer.inputs[1]].shape;
+    return query.rank() == 4 && key.rank() == 4 && query[1] != key[1];
+  });
+  if (!grouped) return std::nullopt;
+  TrainingSpec other = step.spec;
+  other.framework.minor = 10;
+  Doubt doubt;
+  doubt.assumption = {.code = "framework-version",
+                      .text = "assumed: PyTorch " + std::to_string(step.spec.framework.major) + "." +
+                              std::to_string(step.spec.framework.minor) +
+                              "; an older one keeps the probabilities of grouped attention here",
+                      .settle = "--framework pytorch@2.10 for an older one"};
+  doubt.Add(Under(step, layers, other));
+  return doubt;
+}
+
 // Where two programs write the same nodes (graph/lift/readings/readings.h).
 std::vector<Doubt> Rereadings(const DoubtedStep& step) {
   std::vector<Doubt> doubts;
@@ -388,8 +411,9 @@ Assumption WithEnds(Doubt doubt, const DoubtedStep& step, const PeaksByPhase& li
 }
 
 using Ask = std::optional<Doubt> (*)(const DoubtedStep& step);
-constexpr Ask kQuestions[] = {FrozenParameters, FoldedNorms,     Dropouts,  InPlace,     OtherLoss, OtherOutputs, Names,
-                              Teachers,         TargetsOfCopies, Backbones, Checkpoints, AllTrained};
+constexpr Ask kQuestions[] = {FrozenParameters, FoldedNorms, Dropouts,    InPlace,         OtherLoss,
+                              OtherOutputs,     Names,       Teachers,    TargetsOfCopies, Backbones,
+                              Checkpoints,      AllTrained,  OlderPyTorch};
 
 }  // namespace
 

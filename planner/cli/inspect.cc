@@ -10,6 +10,7 @@
 #include "planner/cli/named_model.h"
 #include "planner/cli/verbs.h"
 #include "planner/spec/adapters.h"
+#include "planner/spec/nearest.h"
 
 namespace vramplan {
 namespace {
@@ -32,10 +33,36 @@ std::optional<Shapes> BoundsOf(const Inspection& inspection) {
   return *std::move(bounds);
 }
 
+// The node that is called so, or that makes the tensor of this name; else the only one of this operator.
+Result<NodeId> NodeCalled(const Graph& graph, const std::string& name) {
+  std::vector<std::string> names;
+  std::vector<NodeId> of_operator;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    if (node.name == name) return NodeId::At(n);
+    names.push_back(node.name);
+    for (const TensorId output : node.outputs) {
+      if (output.valid() && graph[output].name == name) return NodeId::At(n);
+    }
+    if (node.op == name) of_operator.push_back(NodeId::At(n));
+  }
+  if (of_operator.size() == 1) return of_operator.front();
+  if (!of_operator.empty())
+    return Error{
+        ErrorCode::kUsage, "--why",
+        std::to_string(of_operator.size()) + " nodes are " + name + ", the first is " + graph[of_operator.front()].name,
+        "type the name of one; vramplan inspect FILE --dump layers --format json lists them"};
+  const std::string near = SuggestNearest(name, names);
+  return Error{ErrorCode::kUsage, "--why", "the file has no node and no tensor " + InQuotes(name),
+               near.empty() ? "vramplan inspect FILE --dump layers --format json lists the nodes" : near};
+}
+
 }  // namespace
 
 Result<Outcome> RunInspect(const Options& options, const Style& style, Probe* /*machine*/) {
   Inspection inspection;
+  // What is asked of a stage that the file does not get through is an error.
+  const bool must_lift = options.dump != Dump::kNone || !options.why.empty();
   BindOptions bind = options.bind;
   std::map<std::string, int64_t> usual;
   Result<Graph> graph = GraphOf(options, &bind, &usual, &inspection.notes);
@@ -49,12 +76,12 @@ Result<Outcome> RunInspect(const Options& options, const Style& style, Probe* /*
   }
   Result<Binding> binding = Bind(inspection.graph, bind, &inspection.notes);
   if (!binding.ok()) {
-    if (binding.error().code == ErrorCode::kUsage || options.dump != Dump::kNone) return binding.error();
+    if (binding.error().code == ErrorCode::kUsage || must_lift) return binding.error();
     NoteStop("unbound-dim", binding.error(), &inspection.notes);
   } else {
     inspection.binding = *std::move(binding);
     Result<Shapes> shapes = InferOrKeepBatch(inspection.graph, bind, &*inspection.binding, &inspection.notes);
-    if (!shapes.ok() && options.dump != Dump::kNone) return shapes.error();
+    if (!shapes.ok() && must_lift) return shapes.error();
     if (!shapes.ok()) NoteStop("shapes-not-inferred", shapes.error(), &inspection.notes);
     if (shapes.ok()) inspection.shapes = *std::move(shapes);
     if (inspection.shapes) inspection.bounds = BoundsOf(inspection);
@@ -62,8 +89,17 @@ Result<Outcome> RunInspect(const Options& options, const Style& style, Probe* /*
   if (inspection.shapes) {
     LiftOptions lift;
     if (options.dump == Dump::kPasses) lift.counts = &inspection.passes;
+    if (!options.why.empty()) {
+      if (inspection.is_named)
+        return Error{ErrorCode::kUsage, "--why",
+                     "this model is given by its name: its calls were recorded, and no rule chose them",
+                     "vramplan inspect FILE.onnx --why NODE"};
+      const Result<NodeId> node = NodeCalled(inspection.graph, options.why);
+      if (!node.ok()) return node.error();
+      lift.why = &inspection.why.emplace(Why{.node = *node, .asked = {}, .stages = {}});
+    }
     Result<Layers> layers = Lift(inspection.graph, *inspection.shapes, lift, &inspection.notes);
-    if (!layers.ok() && options.dump != Dump::kNone && options.dump != Dump::kShapes) return layers.error();
+    if (!layers.ok() && must_lift && options.dump != Dump::kShapes) return layers.error();
     if (!layers.ok()) NoteStop("layers-not-lifted", layers.error(), &inspection.notes);
     if (layers.ok()) {
       inspection.layers = *std::move(layers);

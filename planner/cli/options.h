@@ -107,6 +107,7 @@ struct Options {
   std::string out;
   bool force = false;  // --out may overwrite a file that is not an earlier answer
   Dump dump = Dump::kNone;
+  std::string why;  // a node; empty: nobody asks
   AllocatorConfig allocator;
   std::string allocator_text;          // as typed
   std::optional<int> step = 2;         // trace, compare: which one; nothing: all

@@ -1,10 +1,7 @@
-#include <algorithm>
-#include <map>
 #include <string>
 
 #include "graph/base/text.h"
 #include "graph/habits/habits.h"
-#include "graph/layers/form.h"
 #include "graph/lift/habit_of.h"
 #include "planner/lifetimes/rules.h"
 
@@ -52,18 +49,6 @@ void HoldFeatures(const Frames& frames, Holds& holds) {
   }
 }
 
-// embedding_output = self.embeddings(...): a name of the model's frame in transformers (modeling_vit.py and others).
-void HoldEmbeddings(const Frames& frames, Holds& holds) {
-  const Layers& layers = frames.layers();
-  for (const Layer& layer : layers.layers) {
-    for (const ValueId id : layer.inputs) {
-      const ModuleId source = frames.MadeIn(id);
-      if (!source.valid() || !IsCalled(layers, source, NameHabit::Of::kNamedEmbeddings)) continue;
-      if (!IsInside(layers, layer.module, source)) holds.Lengthen(id, frames.WithFrame(layers[source].parent));
-    }
-  }
-}
-
 // x = self.patch_embed(x); x = self._pos_embed(x): timm's vision transformers put the class token and the positions to
 // the patches in a method of their own, whose caller still calls the patches x until the method is back.
 void HoldPatches(const Frames& frames, Holds& holds) {
@@ -77,31 +62,6 @@ void HoldPatches(const Frames& frames, Holds& holds) {
     const ModuleId embedding = frames.MadeIn(patches);
     if (!embedding.valid() || !IsCalled(layers, embedding, NameHabit::Of::kNamedPatches)) continue;
     holds.Lengthen(patches, frames.Named(static_cast<int>(l) + 1, join.module));
-  }
-}
-
-// query_states, key_states = apply_rotary_pos_emb(query_states, key_states, cos, sin): both keep what they were until
-// both are turned (transformers, modeling_llama.py and its children, version 5). One turn is q * cos + rotate_half(q) *
-// sin, where rotate_half(x) = cat((-x2, x1)).
-void HoldQueriesBeforeRotation(const Frames& frames, Holds& holds) {
-  const Layers& layers = frames.layers();
-  const bool of_transformers = std::ranges::any_of(
-      layers.modules, [](const auto& module) { return HabitOfModule(module, NameHabit::Of::kTurnsBoth) != nullptr; });
-  if (!of_transformers) return;
-  static const Form turn("add(mul(q, _), mul(cat(neg(), slice|split(q)), _))");
-  const LayerCalls calls(frames.uses());
-  Match match;
-  std::map<ModuleId, ValueId> queries;  // by frame
-  for (size_t l = 0; l < layers.layers.size(); ++l) {
-    const Layer& layer = layers.layers[l];
-    if (!layer.module.valid() || !turn.Matches(calls, static_cast<int32_t>(l), &match)) continue;
-    const ValueId turned{match.Value("q")};
-    if (const auto first = queries.find(layer.module); first != queries.end()) {
-      holds.Lengthen(first->second, frames.Named(static_cast<int>(l), layer.module));
-      queries.erase(first);
-    } else {
-      queries[layer.module] = turned;
-    }
   }
 }
 
@@ -128,9 +88,7 @@ void HoldMasks(const Frames& frames, Holds& holds) {
 
 void HoldKnownNames(const Frames& frames, Holds& holds) {
   HoldFeatures(frames, holds);
-  HoldEmbeddings(frames, holds);
   HoldPatches(frames, holds);
-  HoldQueriesBeforeRotation(frames, holds);
   HoldMasks(frames, holds);
 }
 

@@ -10,6 +10,7 @@
 #include "graph/ir/graph.h"
 #include "graph/layers/layers.h"
 #include "graph/lift/lift.h"
+#include "graph/lift/why.h"
 #include "graph/shapes/infer.h"
 #include "planner/report/writing/json.h"
 #include "planner/report/writing/style.h"
@@ -27,6 +28,7 @@ struct Inspection {
   std::optional<Shapes> bounds;  // the same with data-dependent lengths as long as they can be, where there are any
   std::optional<Layers> layers;
   std::vector<PassCount> passes;  // what each pass of the lift did; empty unless asked
+  std::optional<Why> why;         // how one node became a call; nothing unless asked
   Notes notes;
 };
 

@@ -325,7 +325,10 @@ void PatternSource::Lift(TensorId tensor) {
   const auto made = [&](TensorId output) { return output.valid() && made_[Index(output)]; };
   for (const PatternRow* row : PatternsFor(node.op)) {
     if (std::ranges::any_of(node.outputs, made)) break;  // a mask or a statistic of a matched layer
-    if (IsLeftOut("match", row->name) || !row->match(*this, maker)) continue;
+    if (IsLeftOut("match", row->name)) continue;
+    if (Why* why = Asks(maker)) why->asked.push_back({.rule = row->name, .matched = false, .reasons = {}});
+    if (!row->match(*this, maker)) continue;
+    if (Why* why = Asks(maker)) why->asked.back().matched = true;
     NoteThatItActed("match", row->name);
     if (made_[Index(tensor)]) return;
   }
@@ -343,7 +346,8 @@ void PatternSource::Lift(TensorId tensor) {
   Add(std::move(draft));
 }
 
-void PatternSource::Run() {
+void PatternSource::Run(Why* why) {
+  why_ = why;
   for (const TensorId output : graph_.outputs) Use(output);
   for (size_t t = 0; t < graph_.tensors.size(); ++t) {
     const TensorId tensor = TensorId::At(t);

@@ -24,6 +24,7 @@
 #include "graph/layers/builder.h"
 #include "graph/layers/form.h"
 #include "graph/lift/torchscript/patterns_modules.h"
+#include "graph/lift/why.h"
 
 namespace vramplan {
 
@@ -50,14 +51,17 @@ class PatternSource {
   PatternSource(const Graph& graph, const Shapes& shapes, LayerBuilder& builder, const std::vector<bool>& live,
                 Notes* notes);
 
-  // Lifts everything that the graph's outputs, and the layers that the builder already has, need.
-  void Run();
+  // Lifts everything that the graph's outputs, and the layers that the builder already has, need. `why`: null, or what
+  // rules say of its node.
+  void Run(Why* why = nullptr);
 
   // --- Looking -------------------------------------------------------------------------------------------------------
   const Node& operator[](NodeId node) const { return graph_[node]; }
   const Graph& graph() const { return graph_; }
   bool FromPyTorch() const { return from_pytorch_; }
   Notes& notes() const { return *notes_; }
+  // Where forms say why they do not match `root`; null: nobody asks.
+  Why* Asks(NodeId root) const { return why_ != nullptr && why_->node == root ? why_ : nullptr; }
   // By the dynamo exporter, of whose words only names are left (fx_names.h).
   bool FromFx() const { return fx_names_; }
   // The tensor behind no-ops: Identity, a Cast to its own type, a Dropout that drops nothing.
@@ -171,6 +175,7 @@ class PatternSource {
   LayerBuilder& builder_;
   const std::vector<bool>& live_;
   Notes* notes_;
+  Why* why_ = nullptr;
   ModulePaths modules_;
   bool from_pytorch_ = false;
   bool fx_names_ = false;
@@ -267,9 +272,15 @@ class NodeCalls final : public CallGraph {
 template <typename Accept>
 bool MatchesForm(PatternSource& source, NodeId root, const Form& form, const Accept& accept) {
   Match match;
-  return form.Matches(NodeCalls(source), root.value, &match, [&](const Match& found) {
-    return accept(NodesMatch{source, found});
-  });
+  const NodeCalls calls(source);
+  const auto accepts = [&](const Match& found) { return accept(NodesMatch{source, found}); };
+  Why* why = source.Asks(root);
+  if (why == nullptr) return form.Matches(calls, root.value, &match, accepts);
+  Mismatch mismatch;
+  const bool matches = form.Matches(calls, root.value, &match, accepts, &mismatch);
+  if (!matches && !mismatch.form.empty())
+    why->asked.back().reasons.push_back(ReasonOf(mismatch, source.graph(), calls));
+  return matches;
 }
 
 // What a form does not say of the call that it was: more conditions, attributes, another operator.

@@ -98,6 +98,30 @@ Json PassesJson(const std::vector<PassCount>& passes) {
   return array;
 }
 
+Json WhyJson(const Inspection& inspection) {
+  const Why& why = *inspection.why;
+  const auto texts = [](const std::vector<std::string>& lines) {
+    Json array = Json::Array();
+    for (const std::string& line : lines) array.Push(line);
+    return array;
+  };
+  Json asked = Json::Array();
+  for (const Why::Asked& rule : why.asked) {
+    Json row = Json::Object();
+    row.Set("rule", rule.rule).Set("matched", rule.matched).Set("reasons", texts(rule.reasons));
+    asked.Push(std::move(row));
+  }
+  Json stages = Json::Array();
+  for (const Why::Stage& stage : why.stages) {
+    Json row = Json::Object();
+    row.Set("stage", stage.name).Set("calls", texts(stage.calls));
+    stages.Push(std::move(row));
+  }
+  Json object = Json::Object();
+  object.Set("node", inspection.graph[why.node].name).Set("asked", std::move(asked)).Set("stages", std::move(stages));
+  return object;
+}
+
 }  // namespace
 
 Json ToJson(const Inspection& inspection, Dump dump) {
@@ -154,6 +178,7 @@ Json ToJson(const Inspection& inspection, Dump dump) {
     if (dump == Dump::kParameters) object.Set("parameter_list", ParametersJson(*inspection.layers));
     if (dump == Dump::kHolds) object.Set("holds", HoldsJson(*inspection.layers));
     if (dump == Dump::kLayers) object.Set("layers", LayersJson(inspection));
+    if (inspection.why) object.Set("why", WhyJson(inspection));
     if (dump == Dump::kPasses) object.Set("passes", PassesJson(inspection.passes));
   }
   std::vector<TensorId> all;

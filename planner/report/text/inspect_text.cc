@@ -197,6 +197,32 @@ std::string PrintPasses(const std::vector<PassCount>& passes, const Style& style
   return (acted.empty() ? "" : "passes that changed something:\n" + acted) + Wrapped(others, style.width, "  ") + "\n";
 }
 
+// What the node was part of behind each stage, and the rules in the order in which they were asked.
+std::string PrintWhy(const Inspection& inspection, const Style& style) {
+  const Why& why = *inspection.why;
+  const Node& node = inspection.graph[why.node];
+  std::string text = node.name + " (" + node.op + ")\n";
+  const auto line = [&](int depth, const std::string& of) {
+    const std::string indent(static_cast<size_t>(2 * depth), ' ');
+    text += indent + Wrapped(of, style.width - 2 * depth, indent + "    ") + "\n";
+  };
+  for (const Why::Stage& stage : why.stages) {
+    const bool is_pass = &stage != &why.stages.front();
+    if (stage.calls.empty()) line(1, is_pass ? "the pass " + stage.name + " left it in no call" : "is part of no call");
+    for (const std::string& call : stage.calls)
+      line(1, (is_pass ? "the pass " + stage.name + " made it part of " : "is part of ") + call);
+  }
+  if (why.stages.empty()) line(1, "is part of a program that was recorded");
+  line(0, why.asked.empty() ? "No rule was asked about it."
+                            : "Rules that begin with " + node.op + ", in the order in which they are asked:");
+  for (const Why::Asked& asked : why.asked) {
+    const char* said = asked.matched ? ": made a call of it" : asked.reasons.empty() ? ": refused (a function)" : "";
+    line(1, asked.rule + said);
+    for (const std::string& reason : asked.reasons) line(2, reason);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string PrintInspection(const Inspection& inspection, Dump dump, const Style& style) {
@@ -217,6 +243,7 @@ std::string PrintInspection(const Inspection& inspection, Dump dump, const Style
     for (size_t i = 0; i < graph.tensors.size(); ++i) all.push_back({static_cast<int32_t>(i)});
     text += "\n" + PrintTensors(inspection, "tensor", all, style);
   }
+  if (inspection.why) return PrintWhy(inspection, style);
   if (dump == Dump::kPasses) text += "\n" + PrintPasses(inspection.passes, style);
   if (dump == Dump::kParameters && inspection.layers) text += "\n" + PrintParameters(inspection, style);
   if (dump == Dump::kHolds && inspection.layers) text += "\n" + PrintHolds(inspection, style);

@@ -40,6 +40,42 @@ TEST_CASE("form: a call, its operands in either order where that is the same, an
   CHECK(Bound(hand.layers, "sub(s=sigmoid(_), _)") == "s=sigmoid");
 }
 
+TEST_CASE("form: where it failed, after the most had matched") {
+  LayersByHand hand;
+  const ValueId x = hand.Input("x", kShape), y = hand.Input("y", kShape);
+  const ValueId gate = hand.Add("sigmoid", {x}, kShape);
+  hand.layers.outputs = {hand.Add("mul", {gate, y}, kShape)};
+  using Reason = Mismatch::Reason;
+  struct Row {
+    const char* form;
+    Reason reason;
+    size_t operand;
+    const char* wanted;
+  };
+  const Row rows[] = {
+      {"mul(tanh(a), y)", Reason::kOperator, 0, "tanh"},   {"mul(sigmoid(a), tanh(a))", Reason::kNoCall, 1, "tanh"},
+      {"mul(sigmoid(a), a)", Reason::kOtherValue, 1, "a"}, {"mul(sigmoid(a), 0.5)", Reason::kNoNumber, 1, ""},
+      {"mul(sigmoid(a), -)", Reason::kPresent, 1, ""},     {"mul(sigmoid(a), b, c)", Reason::kAbsent, 2, "c"},
+  };
+  const Uses uses(hand.layers);
+  for (const Row& row : rows) {
+    CAPTURE(row.form);
+    const Form form(row.form);
+    Match match;
+    Mismatch mismatch;
+    REQUIRE(!form.Matches(LayerCalls(uses), 1, &match, {}, &mismatch));
+    CHECK(mismatch.reason == row.reason);
+    CHECK(mismatch.operand == row.operand);
+    CHECK(mismatch.wanted == row.wanted);
+  }
+  Match match;
+  Mismatch mismatch;
+  const Form form("mul(sigmoid(a), b)");
+  CHECK(!form.Matches(
+      LayerCalls(uses), 1, &match, [](const Match&) { return false; }, &mismatch));
+  CHECK(mismatch.reason == Reason::kRefused);
+}
+
 TEST_CASE("form: numbers stand where no value does") {
   LayersByHand hand;
   const ValueId x = hand.Input("x", kShape);

@@ -50,5 +50,24 @@ TEST_CASE("named models: under checkpoints of every layer no layer keeps a cache
   CHECK(copies(" --checkpoint model.layers.0") > copies(""));
 }
 
+// Before 2.15 the kernel without the probabilities took no groups of heads; flash attention always did.
+TEST_CASE("named models: an older PyTorch is asked about where its attention of grouped heads keeps probabilities") {
+  struct Row {
+    const char* line;
+    bool asks;
+  };
+  const Row rows[] = {
+      {"fit llama-3.2-1b --lora 8 --gpu t4 --dim sequence=512 --precision fp32", true},
+      {"fit llama-3.2-1b --lora 8 --gpu rtx-3090 --dim sequence=512 --precision fp32", true},
+      {"fit llama-3.2-1b --lora 8 --gpu rtx-3090 --dim sequence=512", false},
+      {"fit llama-3.2-1b --lora 8 --gpu t4 --dim sequence=512 --precision fp32 --framework pytorch@2.15", false},
+      {"fit gpt2 --gpu t4 --dim sequence=512", false},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.line);
+    CHECK((Do(row.line).out.find("an older one keeps the probabilities") != std::string::npos) == row.asks);
+  }
+}
+
 }  // namespace
 }  // namespace vramplan::testing
