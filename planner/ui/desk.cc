@@ -53,14 +53,15 @@ std::string Decoded(std::string_view text) {
   return decoded;
 }
 
-// Which questions there are about it.
-std::string KindOf(const std::string& path) {
+// Which questions there are about it. `otherwise`: where its name does not say.
+std::string KindOf(const std::string& path, const char* otherwise) {
   const auto ends = [&](std::initializer_list<const char*> some) {
     return std::ranges::any_of(some, [&](const char* one) { return path.ends_with(one); });
   };
   if (IsRecord(path)) return "record";
   if (ends({".pickle", ".pkl"})) return "snapshot";
-  return ends({".onnx", ".pt2", ".json"}) || path.find('.') == std::string::npos ? "model" : "message";
+  if (ends({".onnx", ".pt2", ".json"})) return "model";
+  return ends({".log", ".txt"}) ? "message" : otherwise;
 }
 
 // The options of a question, as pairs of flag and value.
@@ -87,7 +88,7 @@ Result<std::vector<std::string>> OptionsIn(const Json* given, std::string_view v
 
 Desk::Desk(UiOffer offer, const Asker& ask, std::string token, int port)
     : offer_(std::move(offer)), ask_(ask), token_(std::move(token)), port_(port) {
-  if (!offer_.file.empty()) opened_.push_back({offer_.file, offer_.file, KindOf(offer_.file)});
+  if (!offer_.file.empty()) opened_.push_back({offer_.file, offer_.file, KindOf(offer_.file, "model")});
 }
 
 std::string Desk::Address() const { return "http://127.0.0.1:" + std::to_string(port_) + "/" + token_ + "/"; }
@@ -159,7 +160,7 @@ HttpReply Desk::Start() {
 }
 
 HttpReply Desk::Open(const std::string& path) {
-  opened_.push_back({path, path.substr(path.rfind('/') + 1), KindOf(path)});
+  opened_.push_back({path, path.substr(path.rfind('/') + 1), KindOf(path, "message")});
   return JsonReply(ToJson(opened_.size() - 1));
 }
 

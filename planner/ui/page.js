@@ -107,7 +107,8 @@ const question = () => {
   const {id, kind} = subject(), asked = verb(), besides = asked === "explain" || asked === "compare";
   const beside = besides ? at("beside").value : "", options = [];
   for (const control of controls) {
-    const takes = control.verbs.includes(asked) && (!besides || beside) && (kind !== "record" || control.flag.startsWith("--gpu"));
+    const ofCard = control.flag.startsWith("--gpu");  // a message and a snapshot know their card
+    const takes = control.verbs.includes(asked) && (besides ? beside && !ofCard : kind !== "record" || ofCard);
     control.box.hidden = control.input ? !takes : !takes || !inspected?.free_lengths?.length;
     if (!takes) continue;
     if (!control.input) {
@@ -175,6 +176,7 @@ const showDefaults = (json) => {
 const say = (error) => {
   at("error").textContent = error;
   at("error").hidden = !error;
+  if (error) at("now").replaceChildren(make("b", "no answer", {className: "badge bad"}), make("span", error));
   for (const part of ["answer", "config", "plain", "more"]) at(part).classList.toggle("stale", Boolean(error));
 };
 
@@ -190,7 +192,8 @@ const answerNow = async () => {
   const asked = question();
   if (!asked.subject) return;
   const before = performance.now();
-  const reply = await post(asked);
+  const waits = setTimeout(() => { at("took").textContent = "asking ..."; }, 400);
+  const reply = await post(asked).finally(() => clearTimeout(waits));
   at("asked").hidden = !reply.command;
   // A line ends before an option.
   at("command").replaceChildren(...(reply.command ?? "").split(/(?= --)/).flatMap((part) =>

@@ -163,12 +163,12 @@ TEST_CASE("ui: what is not asked") {
 TEST_CASE("ui: what cannot be answered is the command line's one line") {
   TestDesk test;
   test.answer = {2, "", "note: --batch: assumed 1\nvramplan: --gpu: \"t5\" is not a card (hint: type --gpu t4)\n"};
-  CHECK(test.Post("/answer", R"({"verb":"fit","subject":"0","options":[["--gpu","t5"]]})").body ==
-        R"({"command":"vramplan fit models/unet.onnx --gpu t5","exit":2,"error":"--gpu: \"t5\" is not a card (hint: type --gpu t4)"
-})");
+  CHECK(
+      test.Post("/answer", R"({"verb":"fit","subject":"0","options":[["--gpu","t5"]]})").body ==
+      R"-({"command":"vramplan fit models/unet.onnx --gpu t5","exit":2,"error":"--gpu: \"t5\" is not a card (hint: type --gpu t4)"})-");
   test.answer = {3, "{\"text\":\"it does not fit\"}\n", ""};
-CHECK(Says(test.Post("/answer", R"({"verb":"fit","subject":"0"})").body,
-           R"("exit":3,"answer":{"text":"it does not fit")"));
+  CHECK(Says(test.Post("/answer", R"({"verb":"fit","subject":"0"})").body,
+             R"-("exit":3,"answer":{"text":"it does not fit")-"));
 }
 
 TEST_CASE("ui: a file that is opened lies in a private folder until the end") {
@@ -189,6 +189,28 @@ TEST_CASE("ui: a file that is opened lies in a private folder until the end") {
     CHECK((mode & (fs::perms::group_all | fs::perms::others_all)) == fs::perms::none);
   }
   CHECK(!fs::exists(fs::path(path).parent_path().parent_path()));
+}
+
+TEST_CASE("ui: what the page begins with") {
+  const struct {
+    const char *file, *opened;
+  } rows[] = {
+      {"", "[]"},
+      {"models/unet.onnx", R"([{"id":"0","name":"models/unet.onnx","kind":"model"}])"},
+      {"llama-3.2-1b", R"([{"id":"0","name":"llama-3.2-1b","kind":"model"}])"},
+      {"some/folder", R"([{"id":"0","name":"some/folder","kind":"model"}])"},
+      {"train.log", R"([{"id":"0","name":"train.log","kind":"message"}])"},
+      {"run.pickle", R"([{"id":"0","name":"run.pickle","kind":"snapshot"}])"},
+      {"tests/fuzz/corpus/record_fuzz/layers.csv",
+       R"([{"id":"0","name":"tests/fuzz/corpus/record_fuzz/layers.csv","kind":"record"}])"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.file);
+    const Asker ask = [](const std::vector<std::string>&, const std::string&) { return Asked{0, "{}", ""}; };
+    Desk desk({.file = row.file}, ask, kToken, 8040);
+    const HttpReply reply = desk.Answer({"GET", std::string("/") + kToken + "/start", {}, "", ""});
+    CHECK(reply.body == R"({"controls":[],"opened":)" + std::string(row.opened) + R"(,"cards":{},"models":{}})");
+  }
 }
 
 TEST_CASE("ui: the page asks for nothing but its own address") {
