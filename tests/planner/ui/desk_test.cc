@@ -134,7 +134,7 @@ TEST_CASE("ui: what is not asked") {
     const char* question;
     const char* error;
   } rows[] = {
-      {"nonsense", "the question: not JSON at byte 2"},
+      {"nonsense", "the question: is not JSON at byte 2"},
       {R"({"verb":"run","subject":"0"})", "run: is no question of this page"},
       {R"({"verb":"fit","subject":"/etc/passwd"})", "/etc/passwd: was not opened here, and is no name of a model"},
       {R"({"verb":"fit","subject":"models/unet.onnx"})",
