@@ -76,11 +76,11 @@ std::vector<LadderRow> Ladder(const Prepared& prepared, const TrainingSpec& spec
   return rows;
 }
 
-// The same card under another setting.
+// The same card under another setting. `now`: without it, and so near to what is looked for.
 std::optional<WhatIf> Otherwise(StepEnds& steps, const Device& device, const AllocatorConfig& config,
-                                const BothEnds& step) {
+                                const BothEnds& step, const CardFit& now) {
   const int64_t batch = steps.prepared.question.batch;
-  CardJudge judge(steps, device, config);
+  CardJudge judge(steps, device, config, std::max<int64_t>(1, now.largest.largest_batch));
   const Verdict verdict = judge.Alone(step, batch).verdict;
   if (!steps.prepared.question.model.has_batch) return WhatIf{"", verdict, verdict == Verdict::kDoesNotFit ? 0 : 1};
   const Result<LargestBatch> largest = judge.Largest(batch);
@@ -101,7 +101,7 @@ std::vector<WhatIf> OtherGrowth(StepEnds& steps, const ChosenDevice& chosen, con
   AllocatorConfig config;
   config.bfc = ArenaOf(other);
   StepEnds grown(steps.prepared, other);
-  const std::optional<WhatIf> what = Otherwise(grown, chosen.device, config, step);
+  const std::optional<WhatIf> what = Otherwise(grown, chosen.device, config, step, now);
   if (!what || !Improves(*what, now)) return {};
   return {WhatIf{std::string(Name(other.ort.growth)), what->verdict, what->largest_batch, "arena_extend_strategy"}};
 }
@@ -113,7 +113,7 @@ std::vector<WhatIf> WhatIfs(StepEnds& steps, const ChosenDevice& chosen, const B
   for (const char* conf : {"expandable_segments:True", "max_split_size_mb:64", "max_split_size_mb:256"}) {
     const AllocatorConfig config = ParseAllocatorConfig(conf).value();
     if (config.expandable_segments && steps.spec.framework < Framework{2, 1}) continue;
-    const std::optional<WhatIf> what = Otherwise(steps, chosen.device, config, step);
+    const std::optional<WhatIf> what = Otherwise(steps, chosen.device, config, step, now);
     if (!what || !Improves(*what, now)) continue;
     const WhatIf other{conf, what->verdict, what->largest_batch};
     // One line a setting: of the two sizes, the better one.

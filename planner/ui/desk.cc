@@ -106,7 +106,8 @@ bool Desk::IsOurs(const HttpRequest& head) const {
 
 // What stands behind the token.
 std::string_view Desk::Behind(const HttpRequest& request) const {
-  return std::string_view(request.target).substr(std::min(request.target.size(), token_.size() + 1));
+  const std::string_view target = request.target;
+  return target.substr(std::min(target.size(), token_.size() + 1));
 }
 
 HttpDesk::Admission Desk::Admit(const HttpRequest& head) {

@@ -86,7 +86,7 @@ std::optional<HttpHead> ReadHead(std::string_view text) {
     return head;
   };
   const size_t end = text.find("\r\n\r\n");
-  if (end == text.npos || end > kMostHead) {
+  if (end > kMostHead) {  // also where there is none
     if (text.size() > kMostHead) return refused(431);
     return std::nullopt;
   }

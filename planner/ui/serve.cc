@@ -53,7 +53,8 @@ class Connection {
       if (!head_) return true;
       if (head_->refused != 0) return Reply({head_->refused, "text/plain; charset=utf-8", "not a request\n"});
       if (!Admit(desk)) return false;
-      came = std::string_view(text_).substr(head_->size);
+      came = text_;
+      came.remove_prefix(head_->size);
     }
     if (!Take(came)) return Reply({507, "text/plain; charset=utf-8", "it cannot be stored: " + reason_ + "\n"});
     return left_ > 0 || Reply(desk.answer(head_->request));
