@@ -198,7 +198,14 @@ HttpReply Desk::Question(const std::string& body) {
   }
   const bool in_all_forms = verb != "compare" && std::ranges::find(*options, "--emit") == options->end();
   if (in_all_forms) words.insert(words.end(), {"--format", "all"});
-  const Asked asked = ask_(words, StringIn(MemberOf(*question, "input")));
+  Asked asked = ask_(words, StringIn(MemberOf(*question, "input")));
+  // A person knows the file by its name, and not where its copy lies.
+  for (const Opened& one : opened_) {
+    for (std::string* said : {&asked.out, &asked.err}) {
+      for (size_t i = 0; one.path != one.name && (i = said->find(one.path, i)) != said->npos; i += one.name.size())
+        said->replace(i, one.path.size(), one.name);
+    }
+  }
   reply.Set("command", command + (subject->path == "-" ? " < message.txt" : "")).Set("exit", asked.exit_code);
   if (!asked.answered()) return JsonReply(reply.Set("error", ErrorLine(asked)));
   if (!in_all_forms) return JsonReply(reply.Set("answer", Json::Object().Set("text", asked.out)));

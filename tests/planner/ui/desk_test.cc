@@ -185,6 +185,9 @@ TEST_CASE("ui: a file that is opened lies in a private folder until the end") {
     path = test.words[1];
     CHECK(fs::path(path).filename() == "u net.onnx");
     CHECK(fs::file_size(path) == 5);
+    test.answer = {1, "", "vramplan: " + path + ": not an ONNX model\n"};
+    CHECK(Says(test.Post("/answer", R"({"verb":"fit","subject":"1"})").body,
+               R"("error":"u net.onnx: not an ONNX model")"));
     const fs::perms mode = fs::status(fs::path(path).parent_path().parent_path()).permissions();
     CHECK((mode & (fs::perms::group_all | fs::perms::others_all)) == fs::perms::none);
   }
