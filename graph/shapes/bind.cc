@@ -34,6 +34,15 @@ class Binder {
     return binding_;
   }
 
+  std::vector<FreeLength> FreeLengths() {
+    CollectSymbols();
+    std::vector<FreeLength> lengths;
+    if (CheckNames() || FindBatch()) return lengths;
+    for (const std::string& symbol : symbols_)
+      if (symbol != binding_.batch_symbol) lengths.push_back({symbol, UsualLength(symbol)});
+    return lengths;
+  }
+
  private:
   using Failure = std::optional<Error>;
 
@@ -419,12 +428,17 @@ class Binder {
     return Bad("input " + tensor.name + ": dim \"" + symbol + "\" is not bound", hint);
   }
 
-  // " --dim sequence=128", with a length that such dims often have.
-  static std::string Typed(const std::string& symbol) {
+  // One that such dims often have.
+  static int64_t UsualLength(const std::string& symbol) {
     const std::string lower = LowerCase(symbol);
-    const bool past = lower.find("past") != std::string::npos;
+    if (lower.find("past") != std::string::npos) return 0;
     const bool pixels = lower.find("height") != std::string::npos || lower.find("width") != std::string::npos;
-    return " --dim " + symbol + "=" + (past ? "0" : pixels ? "224" : "128");
+    return pixels ? 224 : 128;
+  }
+
+  // " --dim sequence=128"
+  static std::string Typed(const std::string& symbol) {
+    return " --dim " + symbol + "=" + std::to_string(UsualLength(symbol));
   }
 
   std::string Example(const Tensor& tensor) const {
@@ -447,6 +461,11 @@ class Binder {
 };
 
 }  // namespace
+
+std::vector<FreeLength> FreeLengthsOf(const Graph& graph, const BindOptions& options) {
+  Notes said;  // by Bind
+  return Binder(graph, options, &said).FreeLengths();
+}
 
 Result<Binding> Bind(const Graph& graph, const BindOptions& options, Notes* notes) {
   const Result<BindOptions> sized = WithImage(graph, options);

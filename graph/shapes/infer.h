@@ -49,6 +49,14 @@ struct Binding {
 // length, a wrong rank.
 Result<Binding> Bind(const Graph& graph, const BindOptions& options, Notes* notes);
 
+// A free length beside the batch, and one that such lengths often have.
+struct FreeLength {
+  std::string name;
+  int64_t usual = 0;
+};
+// Without values for them, as "sequence" and 128. Nothing where the batch cannot be found.
+std::vector<FreeLength> FreeLengthsOf(const Graph& graph, const BindOptions& options);
+
 // The largest element of a tensor of integers that is too long to be computed; whether all are as large.
 struct LargestOf {
   int64_t value = 0;

@@ -13,6 +13,7 @@ using namespace verbs;  // NOLINT(google-build-using-namespace): the columns of 
 using enum OptionGroup;
 
 constexpr int64_t kMostWorkers = 4096, kMostSeed = std::numeric_limits<int64_t>::max();
+constexpr int64_t kLastPort = 65535;
 constexpr int kLastStep = 3;  // what Schedule lays out
 
 Status ReadMultiple(const Typed& typed, Options* options) {
@@ -141,8 +142,11 @@ constexpr OptionRow kAnswerRows[] = {
     OptionRow{
         "--emit", "KIND",
         "pytorch, pytorch-sac, hf, sft, accelerate, fsdp2, deepspeed, lightning, axolotl, torchtune, keras or env: "
-        "the configuration that applies the plan, to --out FILE or instead of the answer",
-        Of({kPlan}), kAnswer, Into<&Options::emit, ParseEmit>},
+        "the configuration that applies the plan, to --out FILE or instead of the answer; fit: of the step as asked, "
+        "at "
+        "its batch or the safe one",
+        Of({kPlan, kFit}), kAnswer, Into<&Options::emit, ParseEmit>}
+        .Words(EmitNames),
     OptionRow{"--host", "",
               "the host's RAM, too: beside the card, and with the whole step on the CPU, and why it fits there and not "
               "on the card",
@@ -182,6 +186,9 @@ constexpr OptionRow kAnswerRows[] = {
     OptionRow{"--passes", "",
               "what the exporter did to the model: each pass that undoes a part of it, and what it changed",
               Of({kInspect}), kAnswer, ReadPasses},
+    OptionRow{"--port", "N", "the port of the page on this machine [any that is free]", Of({kUi}), kAnswer,
+              Into<&Options::port, [](const Typed& t) { return Whole(t, 1, kLastPort, "8040"); }>}
+        .First(),
     OptionRow{"--verbose", "", "every table, option and note [what fits on a screen]",
               Of({kEstimate, kFit, kPlan, kDiff}), kAnswer, Flag<&Options::verbose>},
     OptionRow{"--format", "FORMAT",

@@ -1,5 +1,6 @@
 #include "planner/cli/ask_apart.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,6 +58,10 @@ class MemoryFile {
 
 [[noreturn]] void Answer(const std::vector<std::string>& words, const MemoryFile& in, const MemoryFile& out,
                          const MemoryFile& err) {
+  // A server may block signals that it reads itself; its questions end at Ctrl-C.
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
   dup2(in.descriptor(), STDIN_FILENO);
   dup2(out.descriptor(), STDOUT_FILENO);
   dup2(err.descriptor(), STDERR_FILENO);

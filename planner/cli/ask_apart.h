@@ -7,14 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "planner/report/asked.h"
+
 namespace vramplan {
 
-struct Asked {
-  int exit_code = 0;
-  std::string out, err;
-};
-
-// `words`: behind the program's name. `input`: what standard input holds. The caller has no other threads.
+// An Asker. The caller has no other threads.
 Asked AskApart(const std::vector<std::string>& words, const std::string& input);
 
 }  // namespace vramplan

@@ -4,6 +4,7 @@
 
 #include "planner/cli/all_forms.h"
 #include "planner/cli/doubts.h"
+#include "planner/cli/emitted.h"
 #include "planner/cli/fit_matrix.h"
 #include "planner/cli/host.h"
 #include "planner/cli/judge.h"
@@ -75,11 +76,11 @@ std::vector<LadderRow> Ladder(const Prepared& prepared, const TrainingSpec& spec
   return rows;
 }
 
-// The same card under another setting.
+// The same card under another setting. `now`: without it, and so near to what is looked for.
 std::optional<WhatIf> Otherwise(StepEnds& steps, const Device& device, const AllocatorConfig& config,
-                                const BothEnds& step) {
+                                const BothEnds& step, const CardFit& now) {
   const int64_t batch = steps.prepared.question.batch;
-  CardJudge judge(steps, device, config);
+  CardJudge judge(steps, device, config, std::max<int64_t>(1, now.largest.largest_batch));
   const Verdict verdict = judge.Alone(step, batch).verdict;
   if (!steps.prepared.question.model.has_batch) return WhatIf{"", verdict, verdict == Verdict::kDoesNotFit ? 0 : 1};
   const Result<LargestBatch> largest = judge.Largest(batch);
@@ -100,7 +101,7 @@ std::vector<WhatIf> OtherGrowth(StepEnds& steps, const ChosenDevice& chosen, con
   AllocatorConfig config;
   config.bfc = ArenaOf(other);
   StepEnds grown(steps.prepared, other);
-  const std::optional<WhatIf> what = Otherwise(grown, chosen.device, config, step);
+  const std::optional<WhatIf> what = Otherwise(grown, chosen.device, config, step, now);
   if (!what || !Improves(*what, now)) return {};
   return {WhatIf{std::string(Name(other.ort.growth)), what->verdict, what->largest_batch, "arena_extend_strategy"}};
 }
@@ -112,7 +113,7 @@ std::vector<WhatIf> WhatIfs(StepEnds& steps, const ChosenDevice& chosen, const B
   for (const char* conf : {"expandable_segments:True", "max_split_size_mb:64", "max_split_size_mb:256"}) {
     const AllocatorConfig config = ParseAllocatorConfig(conf).value();
     if (config.expandable_segments && steps.spec.framework < Framework{2, 1}) continue;
-    const std::optional<WhatIf> what = Otherwise(steps, chosen.device, config, step);
+    const std::optional<WhatIf> what = Otherwise(steps, chosen.device, config, step, now);
     if (!what || !Improves(*what, now)) continue;
     const WhatIf other{conf, what->verdict, what->largest_batch};
     // One line a setting: of the two sizes, the better one.
@@ -181,6 +182,14 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   Fit fit;
   fit.card = *std::move(judged);
   fit.card.id = chosen->id;
+  std::optional<std::string> emitted;
+  if (options.emit != Emit::kNone && fit.card.verdict != Verdict::kDoesNotFit) {
+    Result<std::string> snippet = EmittedStep(options, steps, fit.card);
+    if (!snippet.ok()) return snippet.error();
+    if (options.format != Format::kAll && (options.out.empty() || options.out == "-"))
+      return Outcome{*std::move(snippet), 0, prepared->notes};
+    emitted = *std::move(snippet);
+  }
   if (spec.around.keep_loss_graph && fit.card.verdict != Verdict::kDoesNotFit) {
     const Device& device = fit.card.device;
     fit.kept = KeptGraphsOf(timeline, batch, fit.card.peak.peak.reserved, device.CapacityWith(device.context.likely));
@@ -216,7 +225,7 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   }
   fit.notes = prepared->notes;
   const int exit_code = fit.card.verdict == Verdict::kDoesNotFit ? kExitDoesNotFit : 0;
-  if (options.format == Format::kJson) return Outcome{Print(ToJson(fit)), exit_code, Notes()};
+  if (options.format == Format::kJson) return Outcome{Print(ToJson(fit)), exit_code, Notes(), std::move(emitted)};
   if (options.format == Format::kRequest) {
     const Band host = fit.host->Sum(fit.host->beside);
     return Outcome{PrintRequest({VerdictLine(fit), fit.card.band.device(), host}), exit_code, fit.notes};
@@ -225,10 +234,11 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
     Result<std::string> drawn = Drawn(steps, options, fit);
     if (!drawn.ok()) return drawn.error();
     if (options.format == Format::kAll)
-      return Outcome{AllForms(ToJson(fit), PrintFit(fit, style), *std::move(drawn)), exit_code, Notes()};
-    return Outcome{*std::move(drawn), exit_code, Notes()};
+      return Outcome{AllForms(ToJson(fit), PrintFit(fit, style), *std::move(drawn), emitted.value_or("")), exit_code,
+                     Notes()};
+    return Outcome{*std::move(drawn), exit_code, Notes(), std::move(emitted)};
   }
-  return Outcome{PrintFit(fit, style), exit_code, fit.notes};
+  return Outcome{PrintFit(fit, style), exit_code, fit.notes, std::move(emitted)};
 }
 
 }  // namespace vramplan

@@ -69,6 +69,8 @@ Result<Outcome> RunInspect(const Options& options, const Style& style, Probe* /*
   if (!graph.ok()) return graph.error();
   inspection.graph = *std::move(graph);
   inspection.is_named = options.named != nullptr;
+  inspection.lengths = FreeLengthsOf(inspection.graph, bind);
+  for (const auto& [name, length] : usual) inspection.lengths.push_back({name, length});
   if (auto plain = WithoutBranches(inspection.graph, bind, &inspection.notes)) {
     inspection.graph = *std::move(plain);
   }

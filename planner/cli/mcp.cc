@@ -8,7 +8,6 @@
 
 #include "planner/cli/help.h"
 #include "planner/cli/mcp_tools.h"
-#include "planner/cli/verbs.h"
 #include "planner/report/writing/json.h"
 
 namespace vramplan {
@@ -66,14 +65,6 @@ Json Refused(std::string text) {
   return result.Set("isError", true);
 }
 
-// The line of the command line's error, without the program's name.
-std::string LastLine(std::string err) {
-  while (err.ends_with('\n')) err.pop_back();
-  err.erase(0, err.rfind('\n') + 1);
-  constexpr std::string_view kName = "vramplan: ";
-  return err.starts_with(kName) ? err.substr(kName.size()) : err;
-}
-
 Json Called(const ToolCommand& command, const Asker& ask) {
   const auto with = [&](std::initializer_list<const char*> more) {
     std::vector<std::string> words = command.words;
@@ -81,15 +72,15 @@ Json Called(const ToolCommand& command, const Asker& ask) {
     return ask(words, command.input);
   };
   const Asked answer = with({"--format", "json"});
-  if (answer.exit_code != 0 && answer.exit_code != kExitDoesNotFit) return Refused(LastLine(answer.err));
+  if (!answer.answered()) return Refused(ErrorLine(answer));
   Result<Json> structured = ParseJson("the answer", answer.out);
   if (!structured.ok()) return Refused(structured.error().text);
   Json content = Json::Array();
   content.Push(TextContent(with({}).out));
   if (!command.emit.empty()) {
     const Asked snippet = with({"--emit", command.emit.c_str()});
-    const bool answered = snippet.exit_code == 0 || snippet.exit_code == kExitDoesNotFit;
-    if (!answered || !snippet.out.empty()) content.Push(TextContent(answered ? snippet.out : LastLine(snippet.err)));
+    if (!snippet.answered() || !snippet.out.empty())
+      content.Push(TextContent(snippet.answered() ? snippet.out : ErrorLine(snippet)));
   }
   Json result = Json::Object();
   result.Set("content", std::move(content)).Set("structuredContent", *std::move(structured));

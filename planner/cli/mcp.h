@@ -10,16 +10,12 @@
 // --format json. Tools read; none writes a file.
 #pragma once
 
-#include <functional>
 #include <iosfwd>
 #include <string>
-#include <vector>
 
-#include "planner/cli/ask_apart.h"
+#include "planner/report/asked.h"
 
 namespace vramplan {
-
-using Asker = std::function<Asked(const std::vector<std::string>& words, const std::string& input)>;
 
 // What is to be written for a line that was read; empty: nothing, as for notifications.
 std::string AnswerMessage(const std::string& line, const Asker& ask);

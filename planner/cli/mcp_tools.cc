@@ -264,18 +264,6 @@ class ToolLine {
 
 }  // namespace
 
-const Json* MemberOf(const Json& object, std::string_view name) {
-  const auto* members = std::get_if<Json::Members>(&object.value());
-  if (members == nullptr) return nullptr;
-  const auto found = std::ranges::find_if(*members, [&](const auto& member) { return member.first == name; });
-  return found == members->end() ? nullptr : &found->second;
-}
-
-std::string StringIn(const Json* value) {
-  const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(&value->value());
-  return text == nullptr ? "" : *text;
-}
-
 bool IsTool(std::string_view name) { return FindTool(name) != nullptr; }
 
 Json ToolList() {

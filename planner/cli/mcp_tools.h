@@ -25,8 +25,4 @@ Json ToolList();
 // Errors: an argument that the tool does not have, that is missing, or of another type; an option that would write.
 Result<ToolCommand> CommandOf(std::string_view tool, const Json& arguments);
 
-// A member of an object; null where there is none.
-const Json* MemberOf(const Json& object, std::string_view name);
-std::string StringIn(const Json* value);  // empty: no text
-
 }  // namespace vramplan

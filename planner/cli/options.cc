@@ -180,6 +180,8 @@ Status CheckOthers(const Options& options) {
     return Wrong("compare", "no model is given", "add --model FILE.onnx");
   if (options.verb == Verb::kCheck && !options.remat.budget)
     return Wrong("check", "no budget is given", "add --budget N");
+  if (options.emit != Emit::kNone && AsksOfMany(options.gpu))
+    return Wrong("--emit", "is for one card, and --gpu " + options.gpu + " asks about many", "name one card");
   if (options.emit != Emit::kNone && options.format == Format::kJson && (options.out.empty() || options.out == "-"))
     return Wrong("--emit", "the snippet and the JSON would both go to standard output",
                  "add --out FILE for the snippet");

@@ -59,6 +59,7 @@ enum class Verb : uint8_t {
   kSweep,
   kDiff,
   kModels,
+  kUi,
 };
 // Whether the verb is about a file, which then stands behind it.
 bool TakesFile(Verb verb);
@@ -87,7 +88,8 @@ struct Options {
   std::shared_ptr<const NamedModel> named;  // where `file` is the name of a model
   std::optional<Lora> lora;                 // of it
   std::optional<Quantization> quant;        // of it
-  std::string filter;                       // gpus, models: what the name must contain
+  std::string filter;                       // gpus, models: what the name must contain; ui: what it starts with
+  int port = 0;                             // ui; 0: any
   BindOptions bind;
   PutBack put_back;
   TrainingSpec spec;

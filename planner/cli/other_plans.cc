@@ -26,6 +26,26 @@ Result<CardFit> FitOf(Options options, const ChosenDevice& chosen, int64_t batch
   return CardJudge(steps, chosen.device, options.allocator).At(batch);
 }
 
+// The same where it fits. The batches of what does not are nobody's question, and searching them takes most of the time.
+std::optional<CardFit> WhereItFits(Options options, const ChosenDevice& chosen, int64_t batch,
+                                   bool with_batches = true) {
+  if (!TakeNamed(&options).ok()) return std::nullopt;
+  const Result<Prepared> prepared = Prepare(options);
+  if (!prepared.ok()) return std::nullopt;
+  const TrainingSpec spec = SpecOn(chosen, options.spec);
+  StepEnds steps(*prepared, spec);
+  CardJudge judge(steps, chosen.device, options.allocator);
+  const Result<BothEnds> step = steps.At(batch);
+  if (!step.ok()) return std::nullopt;
+  CardFit alone;
+  static_cast<OnCard&>(alone) = judge.Alone(*step, batch);
+  if (alone.verdict == Verdict::kDoesNotFit) return std::nullopt;
+  if (!with_batches) return alone;
+  Result<CardFit> fit = judge.At(batch);
+  if (!fit.ok() || fit->verdict == Verdict::kDoesNotFit) return std::nullopt;
+  return *std::move(fit);
+}
+
 // What --mode serve has as its length, and how many positions the model has for it; 0: any number.
 std::pair<std::string, int64_t> ServedLength(const NamedModel& model) {
   const std::string length = model.templates.lengths.front().name;
@@ -74,27 +94,26 @@ std::vector<Remedy> OnMoreCards(const Options& options, const ChosenDevice& chos
   int fewest_before = kMost + 1;
   for (const bool checkpoints : {false, true}) {
     if (checkpoints && !options.spec.checkpoint.empty()) break;
-    const auto on = [&](int power) -> std::optional<Remedy> {
+    const auto on = [&](int power, bool with_batches) {
       Options changed = options;
       changed.spec.strategy = Strategy::kFsdp2;
       changed.spec.ranks = 1 << power;
       if (checkpoints) changed.spec.checkpoint = {"all"};
-      const Result<CardFit> fit = FitOf(std::move(changed), chosen, batch);
-      if (!fit.ok() || fit->verdict == Verdict::kDoesNotFit) return std::nullopt;
-      return Remedy{"--strategy fsdp2 --gpus " + std::to_string(1 << power) + (checkpoints ? " --checkpoint all" : ""),
-                    DeviceBytes(fit->peak, fit->device.context.likely), fit->safe_batch, fit->largest.largest_batch};
+      return WhereItFits(std::move(changed), chosen, batch, with_batches);
     };
+    if (!on(kMost, false)) continue;
     int low = 0, high = kMost;  // the powers between are not known
-    std::optional<Remedy> fewest = on(high);
-    while (fewest && high - low > 1) {
+    while (high - low > 1) {
       const int middle = (low + high) / 2;
-      std::optional<Remedy> fits = on(middle);
-      (fits ? high : low) = middle;
-      if (fits) fewest = std::move(fits);
+      (on(middle, false) ? high : low) = middle;
     }
-    if (!fewest || high >= fewest_before) continue;
+    if (high >= fewest_before) continue;
+    const std::optional<CardFit> fit = on(high, true);
+    if (!fit) continue;
     fewest_before = high;
-    remedies.push_back(*std::move(fewest));
+    remedies.push_back(
+        {"--strategy fsdp2 --gpus " + std::to_string(1 << high) + (checkpoints ? " --checkpoint all" : ""),
+         DeviceBytes(fit->peak, fit->device.context.likely), fit->safe_batch, fit->largest.largest_batch});
   }
   return remedies;
 }
@@ -118,8 +137,8 @@ std::vector<Remedy> RemediesOf(const Options& options, const ChosenDevice& chose
     Options changed = options;
     if (!change.Apply(&changed)) continue;
     const std::string typed = change.Typed(changed, options);
-    const Result<CardFit> fit = FitOf(std::move(changed), chosen, batch);
-    if (!fit.ok() || fit->verdict == Verdict::kDoesNotFit) continue;
+    const std::optional<CardFit> fit = WhereItFits(std::move(changed), chosen, batch);
+    if (!fit) continue;
     remedies.push_back(
         {typed, DeviceBytes(fit->peak, fit->device.context.likely), fit->safe_batch, fit->largest.largest_batch});
   }

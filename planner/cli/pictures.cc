@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "planner/cli/parallel.h"
 #include "planner/report/record.h"
 #include "planner/runtimes/runtime.h"
 
@@ -84,17 +85,18 @@ Result<BatchChart> BatchesAround(const DrawnStep& step, const std::optional<Card
   if (step.timeline.batch == laid_out) steps.likely.Keep(step.timeline);
   const Result<BothEnds> ends = steps.At(laid_out);
   if (!ends.ok()) return ends.error();
-  for (const int64_t batch : BatchesUpTo(last, {chart.asked, chart.safe.value_or(0), chart.largest.value_or(0)})) {
-    CurvePoint point{batch, {}};
-    if (card && batch == chart.asked) {
+  for (const int64_t batch : BatchesUpTo(last, {chart.asked, chart.safe.value_or(0), chart.largest.value_or(0)}))
+    chart.points.push_back({batch, {}});
+  ForEach(chart.points.size(), [&](size_t i) {
+    CurvePoint& point = chart.points[i];
+    if (card && point.batch == chart.asked) {
       point.device = card->band.device();
     } else if (card) {
-      point.device = CardJudge(steps, card->device, step.given).Alone(*ends, batch).band.device();
+      point.device = CardJudge(steps, card->device, step.given).Alone(*ends, point.batch).band.device();
     } else {
-      point.device = WithoutCard(*ends, batch, steps, step.given, step.context).band.device();
+      point.device = WithoutCard(*ends, point.batch, steps, step.given, step.context).band.device();
     }
-    chart.points.push_back(point);
-  }
+  });
   return chart;
 }
 

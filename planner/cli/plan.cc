@@ -6,6 +6,7 @@
 #include "graph/architectures/named.h"
 #include "planner/cli/all_forms.h"
 #include "planner/cli/doubts.h"
+#include "planner/cli/emitted.h"
 #include "planner/cli/judge.h"
 #include "planner/cli/other_plans.h"
 #include "planner/cli/recorded.h"
@@ -69,21 +70,6 @@ void NoteBatchNorms(const Layers& layers, const Plan& plan, Notes* notes) {
               std::to_string(norms.size()) + " batch norms run twice a step; the emitted prepare() keeps the second "
                                              "run from updating their running statistics",
               ""});
-}
-
-// What the files of those who finetune say besides the plan.
-std::optional<Finetuned> FinetunedOf(const Options& options) {
-  if (options.named == nullptr) return std::nullopt;
-  Finetuned finetuned;
-  finetuned.model = options.named->source;
-  finetuned.lora = options.lora;
-  if (finetuned.lora && finetuned.lora->targets.empty())
-    finetuned.lora->targets = options.named->templates.lora_targets;
-  if (const auto length = options.bind.dims.find("sequence"); length != options.bind.dims.end())
-    finetuned.length = length->second;
-  if (options.quant) finetuned.packed = options.quant->type;
-  finetuned.nested = options.quant && options.quant->nested;
-  return finetuned;
 }
 
 // The plan's own step, and the verdict about it.
@@ -235,15 +221,7 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
   report.notes = prepared->notes;
   std::optional<std::string> stream;
   if (plan && options.emit != Emit::kNone) {
-    const TrainingSpec planned = problem.With(*plan);
-    Result<std::string> snippet = PrintSnippet(options.emit, {*plan,
-                                                              planned,
-                                                              FileName(report.question.model.file),
-                                                              device.name,
-                                                              DeviceBytes(plan->peak, device.context.likely),
-                                                              options.allocator_text,
-                                                              {prepared->trained, SharedPrefix(prepared->layers)},
-                                                              FinetunedOf(options)});
+    Result<std::string> snippet = EmittedPlan(options, *prepared, *plan, problem.With(*plan), device);
     if (!snippet.ok()) return snippet.error();
     if (options.format != Format::kAll && (options.out.empty() || options.out == "-"))
       return Outcome{*snippet, 0, report.notes, std::nullopt};

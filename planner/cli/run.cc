@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "graph/base/printable.h"
+#include "planner/cli/ask_apart.h"
 #include "planner/cli/mcp.h"
 #include "planner/cli/parse.h"
 #include "planner/cli/prepare.h"

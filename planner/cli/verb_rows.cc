@@ -97,6 +97,17 @@ constexpr VerbRow kVerbRows[] = {
      "  vramplan models qwen3\n"
      "  vramplan fit qwen3-8b --gpu rtx-4090 --lora 16 --dim sequence=2048\n",
      RunModels},
+    {Verb::kUi, "ui", Behind::kWord, "FILE.onnx", false, "ui [FILE]",
+     "a page in the browser that answers while you change batch, card or precision",
+     "vramplan ui [FILE|NAME] [--port N]",
+     "Serves a page on this machine alone and prints its address: card, batch, lengths, precision, optimizer, LoRA and "
+     "checkpoints are controls, and verdict, pictures and configuration follow. It shows the command line that gives "
+     "the same answer. Files and out-of-memory messages can be dropped on it. The address holds a random token, and "
+     "nobody without it is answered. Ctrl-C ends it.",
+     "  vramplan ui\n"
+     "  vramplan ui unet.onnx\n"
+     "  vramplan ui llama-3.1-8b --port 8040\n",
+     RunUi},
     {Verb::kDiff, "diff", Behind::kTwoFiles, "OLD.onnx NEW.onnx --budget 2%", false, "diff OLD NEW",
      "two models or answers beside each other, and whether the peak grew too much",
      "vramplan diff OLD NEW [--budget 2%] [options]",

@@ -33,6 +33,7 @@ Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* mach
 Result<Outcome> RunInspect(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunGpus(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunModels(const Options& options, const Style& style, Probe* machine);
+Result<Outcome> RunUi(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunDiff(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunProbe(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunCalibrate(const Options& options, const Style& style, Probe* machine);

@@ -162,10 +162,11 @@ const icicle = () => {
   });
   draw();
   let wide = box.clientWidth;
-  addEventListener("resize", () => { if (box.clientWidth !== wide) { wide = box.clientWidth; draw(); } });
+  onresize = () => { if (box.clientWidth !== wide) { wide = box.clientWidth; draw(); } };
 };
-step();
-icicle();
+// A page that puts other pictures in their place (vramplan ui) calls it again.
+window.drawPictures = () => { step(); icicle(); };
+drawPictures();
 })();
 )js";
 

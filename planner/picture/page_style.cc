@@ -75,7 +75,7 @@ width:16px!important}
 .band{fill:var(--band)}
 .curve{fill:none;stroke:var(--accent);stroke-width:2.5;vector-effect:non-scaling-stroke}
 .zone{position:absolute;top:0;bottom:0}
-.zone span{position:absolute;top:4px;left:8px;right:4px;font-size:12px;font-weight:600;overflow:hidden;
+.zone span{position:absolute;top:4px;left:6px;right:0;font-size:12px;font-weight:600;overflow:hidden;
 text-overflow:ellipsis;white-space:nowrap}
 .zone.safe{background:color-mix(in srgb,var(--good-ground) 55%,transparent);color:var(--good)}
 .zone.likely{background:var(--tight-ground);color:var(--tight)}
@@ -149,7 +149,7 @@ pre{overflow-x:auto;background:var(--ground);border:1px solid var(--line);border
 @media(max-width:560px){main{padding:18px 12px 40px}section{padding:14px 12px;border-radius:10px}
 .plot,.spans,.numbers{margin-left:48px;margin-right:2px}.tree .lane,.tree .share{display:none}
 td.t{min-width:9em}.scroll{scrollbar-width:thin}table{width:max-content;min-width:100%}td.t{max-width:60vw}.tree .name{flex:1}.bar-cell{display:none}.narrow{color:transparent!important}.tree details details,.tree details>.leaf{margin-left:12px}
-.peak span,.flag span{font-size:11.5px}.flag span{white-space:normal;width:168px}.plot{margin-top:52px}}
+.peak span,.flag span{font-size:11.5px}.flag span{white-space:normal;width:168px}.plot{margin-top:72px}}
 @media print{nav,.icicle,.path{display:none}section{break-inside:avoid}}
 )css";
 

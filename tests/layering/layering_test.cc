@@ -23,7 +23,7 @@ const fs::path kRoot = VRAMPLAN_SOURCE_DIR;
 // What each folder may include: itself and these. Direct edges; what they may include follows.
 //
 //   base <- ir <- onnx, shapes, habits <- layers <- programs <- lift <- spec <- semantics <- timeline <- allocator <- solver <- report
-//   <- picture <- cli
+//   <- picture <- ui <- cli
 const std::map<std::string, std::vector<std::string>> kMayInclude = {
     {"graph/base", {}},
     {"graph/ir", {"graph/base"}},
@@ -51,9 +51,10 @@ const std::map<std::string, std::vector<std::string>> kMayInclude = {
      {"graph/architectures", "planner/calibration", "planner/oom", "planner/record", "cuda_probe",
       "pretend/recording"}},
     {"planner/picture", {"planner/report"}},
+    {"planner/ui", {"planner/picture", "planner/record"}},
     {"planner/snapshot", {"planner/allocator"}},
     {"planner/cli",
-     {"planner/picture", "planner/snapshot", "planner/runtimes", "graph/onnx", "graph/architectures", "cuda_probe"}},
+     {"planner/ui", "planner/snapshot", "planner/runtimes", "graph/onnx", "graph/architectures", "cuda_probe"}},
     {"cuda_probe", {"graph/base"}},
     {"pretend/recording", {"graph/base"}},
     {"pretend/card", {}},

@@ -11,13 +11,6 @@
 namespace vramplan::testing {
 namespace {
 
-const Json* MemberOf(const Json& object, std::string_view name) {
-  const auto* members = std::get_if<Json::Members>(&object.value());
-  if (members == nullptr) return nullptr;
-  const auto found = std::ranges::find_if(*members, [&](const auto& member) { return member.first == name; });
-  return found == members->end() ? nullptr : &found->second;
-}
-
 std::string TextIn(const Json& json) {
   const auto* text = std::get_if<std::string>(&json.value());
   return text == nullptr ? "" : *text;

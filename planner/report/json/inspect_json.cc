@@ -145,6 +145,12 @@ Json ToJson(const Inspection& inspection, Dump dump) {
       .Set("batch_symbol", inspection.binding ? inspection.binding->batch_symbol : std::string())
       .Set("fixed_batch",
            inspection.binding && inspection.binding->fixed_batch ? Json(*inspection.binding->fixed_batch) : Json());
+  Json lengths = Json::Array();
+  for (const FreeLength& length : inspection.lengths) {
+    Json row = Json::Object();
+    lengths.Push(row.Set("name", length.name).Set("usual", length.usual));
+  }
+  object.Set("free_lengths", std::move(lengths));
   if (inspection.layers) {
     const StoredCount parameters = CountStored(*inspection.layers, inspection.layers->parameters);
     const StoredCount buffers = CountStored(*inspection.layers, inspection.layers->buffers);

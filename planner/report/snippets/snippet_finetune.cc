@@ -137,7 +137,7 @@ Result<std::string> TorchtuneKeys(const SnippetOf& of) {
   if (optimizer == nullptr) {
     return Error{ErrorCode::kUsage, "--emit",
                  "torchtune's recipes build no optimizer " + std::string(Name(of.spec.optimizer)) + " by a class",
-                 "plan with --optimizer adamw"};
+                 "type --optimizer adamw"};
   }
   if (HasFp16(plan) || HasBf16(plan) || plan.precision == Precision::kFp16) {
     return Error{ErrorCode::kUsage, "--emit", "torchtune trains in bf16 or fp32 weights, without autocast",

@@ -72,7 +72,7 @@ Result<std::string> KerasModule(const SnippetOf& of) {
   if (optimizer == nullptr) {
     return Error{ErrorCode::kUsage, "--emit",
                  "keras.optimizers has no class for optimizer " + std::string(Name(of.spec.optimizer)),
-                 "plan with --optimizer adamw"};
+                 "type --optimizer adamw"};
   }
   std::string text =
       "\"\"\"" + InDocstring(of.file) + " at batch " + std::to_string(plan.batch) + " on " + InDocstring(of.device) +

@@ -190,7 +190,7 @@ Result<std::string> PytorchModule(const SnippetOf& of) {
   if (constructor == nullptr) {
     return Error{ErrorCode::kUsage, "--emit",
                  "pytorch has no single constructor for optimizer " + std::string(Name(of.spec.optimizer)),
-                 "plan with --optimizer adamw"};
+                 "type --optimizer adamw"};
   }
   const bool fp16 = plan.precision == Precision::kAmpFp16, bf16 = plan.precision == Precision::kAmpBf16;
   const bool partly = !of.trained.patterns.empty();

@@ -1,5 +1,8 @@
 #include "planner/report/snippets/snippets.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "planner/report/writing/json.h"
 #include "planner/report/writing/numbers.h"
 #include "planner/report/writing/quoting.h"
@@ -150,18 +153,16 @@ Result<std::string> HfOptimizer(const SnippetOf& of) {
     default:
       return Error{ErrorCode::kUsage, "--emit",
                    "TrainingArguments has no name for optimizer " + std::string(Name(of.spec.optimizer)),
-                   "plan with --optimizer adamw"};
+                   "type --optimizer adamw"};
   }
 }
 
+std::vector<std::string> EmitNames() { return {std::begin(kNames), std::end(kNames)}; }
+
 Result<Emit> ParseEmit(std::string_view text) {
-  int index = 1;
-  std::vector<std::string> names;
-  for (const char* name : kNames) {
-    if (text == name) return static_cast<Emit>(index);
-    ++index;
-    names.emplace_back(name);
-  }
+  const std::vector<std::string> names = EmitNames();
+  const auto found = std::ranges::find(names, text);
+  if (found != names.end()) return static_cast<Emit>(found - names.begin() + 1);
   const std::string near = SuggestNearest(text, names);
   return Error{ErrorCode::kUsage, "--emit", InQuotes(text) + " is not one of " + JoinChoices(names),
                near.empty() ? "type --emit pytorch" : near};

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "graph/architectures/lora.h"
 #include "graph/base/result.h"
@@ -33,6 +34,7 @@ enum class Emit : uint8_t {
   kTorchtune
 };
 Result<Emit> ParseEmit(std::string_view text);
+std::vector<std::string> EmitNames();
 
 // What a plan of a named model says besides: its source, its adapters, and how the base is loaded.
 struct Finetuned {

@@ -1,5 +1,6 @@
 #include "planner/report/writing/json.h"
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <type_traits>
@@ -116,6 +117,18 @@ std::string Print(const Json& json) {
 
 std::string PrintCompact(const Json& json) {
   return Convert(json).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+const Json* MemberOf(const Json& object, std::string_view name) {
+  const auto* members = std::get_if<Json::Members>(&object.value());
+  if (members == nullptr) return nullptr;
+  const auto found = std::ranges::find_if(*members, [&](const auto& member) { return member.first == name; });
+  return found == members->end() ? nullptr : &found->second;
+}
+
+std::string StringIn(const Json* value) {
+  const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(&value->value());
+  return text == nullptr ? "" : *text;
 }
 
 }  // namespace vramplan

@@ -57,4 +57,8 @@ std::string PrintCompact(const Json& json);
 // Objects keep their order. Error: not JSON, where and why (at most 256 levels deep). `name`: of the file.
 Result<Json> ParseJson(const std::string& name, const std::string& text);
 
+// A member of an object; null where there is none.
+const Json* MemberOf(const Json& object, std::string_view name);
+std::string StringIn(const Json* value);  // empty: no text
+
 }  // namespace vramplan

@@ -8,12 +8,6 @@ namespace {
 
 const Json kNothing;
 
-const Json* MemberOf(const Json::Members* members, std::string_view name) {
-  if (members == nullptr) return nullptr;
-  const auto found = std::ranges::find(*members, name, &std::pair<std::string, Json>::first);
-  return found == members->end() ? nullptr : &found->second;
-}
-
 }  // namespace
 
 JsonReader::JsonReader(const Json& json, std::string file, const char* hint)
@@ -24,14 +18,16 @@ JsonReader JsonReader::Below(const Json* json, std::string_view name) const {
 }
 
 JsonReader JsonReader::operator[](const char* name) const {
-  const Json* member = MemberOf(As<Json::Members>("is not a JSON object"), name);
+  As<Json::Members>("is not a JSON object");
+  const Json* member = MemberOf(*json_, name);
   const JsonReader below = Below(member == nullptr ? &kNothing : member, name);
   if (member == nullptr) below.Fail("is missing");
   return below;
 }
 
 std::optional<JsonReader> JsonReader::Find(const char* name) const {
-  const Json* member = MemberOf(As<Json::Members>("is not a JSON object"), name);
+  As<Json::Members>("is not a JSON object");
+  const Json* member = MemberOf(*json_, name);
   if (member == nullptr || std::holds_alternative<std::nullptr_t>(member->value())) return std::nullopt;
   return Below(member, name);
 }

@@ -83,6 +83,19 @@ TEST_CASE("symbols are bound by --dim and --input") {
   CHECK(Bound({{"x", {"batch", ""}}}, {.inputs = {{"x", {1, 9}}}}) == "batch; x [B, 9]");
 }
 
+TEST_CASE("the lengths that --dim gives, with one that they often have") {
+  const auto lengths = [](const std::vector<Input>& inputs, const BindOptions& options = {}) {
+    std::string text;
+    for (const FreeLength& length : FreeLengthsOf(GraphWith(inputs), options))
+      text += length.name + "=" + std::to_string(length.usual) + " ";
+    return text;
+  };
+  CHECK(lengths({{"x", {"batch", "sequence"}}, {"mask", {"batch", "sequence"}}}) == "sequence=128 ");
+  CHECK(lengths({{"x", {"N", "3", "height", "width"}}}) == "height=224 width=224 ");
+  CHECK(lengths({{"x", {"batch", "past"}}}, {.dims = {{"past", 7}}}) == "past=0 ");
+  CHECK(lengths({{"x", {"8", "3"}}}) == "");
+}
+
 TEST_CASE("--dim of the batch leaves it free") {
   Notes notes;
   CHECK(Bound({{"x", {"batch", "3"}}}, {.dims = {{"batch", 7}}}, &notes) == "batch; x [B, 3]");

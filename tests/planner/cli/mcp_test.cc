@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "planner/cli/ask_apart.h"
 #include "planner/cli/mcp_tools.h"
 #include "planner/report/writing/json.h"
 #include "tests/support/command_line.h"

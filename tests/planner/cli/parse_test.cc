@@ -125,19 +125,20 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
   };
   constexpr Row kRows[] = {
       {"",
-       "vramplan: no verb is given: fit, run, plan, estimate, explain, sweep, inspect, gpus, models, diff, probe, "
+       "vramplan: no verb is given: fit, run, plan, estimate, explain, sweep, inspect, gpus, models, ui, diff, probe, "
        "calibrate, validate, watch, trace, compare, replay, solve or check (hint: type "
        "vramplan fit "
        "FILE.onnx "
        "--gpu t4, or "
        "vramplan --help)"},
       {"fot m.onnx",
-       "fot: is not one of fit, run, plan, estimate, explain, sweep, inspect, gpus, models, diff, probe, calibrate, "
+       "fot: is not one of fit, run, plan, estimate, explain, sweep, inspect, gpus, models, ui, diff, probe, "
+       "calibrate, "
        "validate, watch, trace, compare, replay, solve or check (hint: "
        "did you mean "
        "fit?)"},
       {"m.onnx",
-       "m.onnx: a verb comes first: fit, run, plan, estimate, explain, sweep, inspect, gpus, models, diff, probe, "
+       "m.onnx: a verb comes first: fit, run, plan, estimate, explain, sweep, inspect, gpus, models, ui, diff, probe, "
        "calibrate, validate, watch, trace, compare, replay, solve or check (hint: type "
        "vramplan fit "
        "m.onnx "

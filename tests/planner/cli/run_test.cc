@@ -209,7 +209,7 @@ TEST_CASE("bad input: one line on stderr that says what to type, nothing on stdo
        "\"h\" only holds modules and is never called (hint: type --checkpoint h.0, h.1 or h.2)"},
       {"gpus banana", 2, "no card has the name or the size"},
       {"frobnicate", 2,
-       "is not one of fit, run, plan, estimate, explain, sweep, inspect, gpus, models, diff, probe, calibrate, "
+       "is not one of fit, run, plan, estimate, explain, sweep, inspect, gpus, models, ui, diff, probe, calibrate, "
        "validate, watch, trace, compare, replay, solve or check"},
   };
   for (const Row& row : kRows) {
