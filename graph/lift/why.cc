@@ -14,7 +14,7 @@ std::string NameOf(const Graph& graph, NodeId node) {
   return of.name.empty() ? of.op : of.name;
 }
 
-std::string Joined(std::string_view ops) {
+std::string AnyOf(std::string_view ops) {
   std::string text;
   for (const std::string_view op : TextsIn(ops, '|')) text += (text.empty() ? "" : " or ") + std::string(op);
   return text;
@@ -43,7 +43,7 @@ std::string ReasonOf(const Mismatch& mismatch, const Graph& graph, const CallGra
   std::string text = std::string(mismatch.form) + ": ";
   if (mismatch.reason == kRefused) return text + "all of it is there; a condition in the code of its row refused";
   text += "operand " + std::to_string(mismatch.operand + 1) + " of " + NameOf(graph, NodeId{mismatch.call});
-  const std::string wanted = Joined(mismatch.wanted);
+  const std::string wanted = AnyOf(mismatch.wanted);
   const int32_t maker = mismatch.value < 0 ? -1 : calls.MakerOf(mismatch.value);
   const std::string made_by = maker < 0 ? "" : std::string(calls.OpOf(maker)) + " " + NameOf(graph, NodeId{maker});
   switch (mismatch.reason) {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "graph/base/check.h"
-#include "planner/cli/answer_schemas.h"
+#include "planner/report/json/schemas.h"
 #include "planner/report/writing/numbers.h"
 #include "planner/spec/nearest.h"
 
@@ -54,7 +54,7 @@ struct ToolRow {
   const char* text;
   std::vector<ToolArgument> arguments;
   std::vector<const char*> required;
-  std::vector<const char*> answers;  // the schemas of what it gives
+  std::vector<Json (*)()> answers;  // the schemas of what it gives
 };
 
 const std::vector<ToolRow>& Tools() {
@@ -76,7 +76,7 @@ const std::vector<ToolRow>& Tools() {
         {"dims", kArgumentDims},
         {"options", kArgumentOptions}},
        {"model"},
-       {kFitSchema, kRecordSchema}},
+       {FitSchema, RecordSchema}},
       {"plan",
        "What to change so that it fits",
        "The precision, optimizer, accumulation and checkpointed modules with which a model trains on a GPU and loses "
@@ -94,7 +94,7 @@ const std::vector<ToolRow>& Tools() {
         {"emit", kArgumentEmit},
         {"options", kArgumentOptions}},
        {"model"},
-       {kPlanSchema, kRecordSchema}},
+       {PlanSchema, RecordSchema}},
       {"explain",
        "Why memory ran out",
        "Reads an out-of-memory message of PyTorch, JAX, TensorFlow, vLLM, llama.cpp or CUDA and says what was full and "
@@ -108,14 +108,14 @@ const std::vector<ToolRow>& Tools() {
         {"dims", kArgumentDims},
         {"options", kArgumentOptions}},
        {"log"},
-       {kExplainSchema}},
+       {ExplainSchema}},
       {"models",
        "Models that have names",
        "The models that can be named instead of giving a file.",
        {{"text", kArgumentFilter}},
        {},
-       {kModelsSchema}},
-      {"gpus", "Cards", "The GPUs that are known, with their memory.", {{"text", kArgumentFilter}}, {}, {kGpusSchema}},
+       {ModelsSchema}},
+      {"gpus", "Cards", "The GPUs that are known, with their memory.", {{"text", kArgumentFilter}}, {}, {GpusSchema}},
   };
   return tools;
 }
@@ -156,7 +156,7 @@ Json Renamed(const Json& schema, const std::string& prefix) {
 Json OutputSchema(const ToolRow& tool) {
   Json schema = Json::Object(), any = Json::Array(), defs = Json::Object();
   for (size_t i = 0; i < tool.answers.size(); ++i) {
-    const Json whole = ParsedSchema(tool.answers[i]);
+    const Json whole = tool.answers[i]();
     const std::string prefix = std::to_string(i) + "-";
     any.Push(Renamed(whole, prefix));
     const Json* own = MemberOf(whole, "$defs");

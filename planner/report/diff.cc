@@ -5,6 +5,7 @@
 #include <set>
 
 #include "graph/base/text_table.h"
+#include "planner/report/json/parts.h"
 #include "planner/report/writing/numbers.h"
 
 namespace vramplan {
@@ -294,7 +295,7 @@ Json ToJson(const Diff& diff) {
       .Set("categories", RowsJson(CategoryRows(diff)))
       .Set("modules", RowsJson(ModuleRows(diff)))
       .Set("options", std::move(options))
-      .Set("notes", ToJson(diff.notes));
+      .Set("notes", JsonOf(diff.notes));
   return json;
 }
 

@@ -11,32 +11,6 @@
 namespace vramplan {
 namespace {
 
-// Inference lays out two forwards, the second beside the outputs of the first; scripts are told of the first, as one
-// step.
-size_t StepsToPrint(const StepQuestion& question, const Peak& peak) {
-  // The second run of ONNX Runtime asks for other blocks than the first, and is the one that lasts.
-  const bool all = question.mode == Mode::kTrain || question.runtime == Runtime::kOnnxRuntime;
-  return all ? peak.steps.size() : std::min<size_t>(1, peak.steps.size());
-}
-
-Json StepsJson(const StepQuestion& question, const Peak& peak, int training_steps) {
-  Json steps = Json::Array();
-  for (size_t i = 0; i < StepsToPrint(question, peak); ++i) {
-    const StepPeak& step = peak.steps[i];
-    Json object = Json::Object();
-    object.Set("step", step.step)
-        .Set("requested", step.peak.requested)
-        .Set("allocated", step.peak.allocated)
-        .Set("reserved", step.peak.reserved)
-        .Set("phase", Name(step.phase))
-        .Set("after_forward", step.after_forward)
-        .Set("after_backward", step.after_backward);
-    if (question.mode == Mode::kTrain && step.step > training_steps) object.Set("validation", true);
-    steps.Push(std::move(object));
-  }
-  return steps;
-}
-
 std::string PrintSteps(Mode mode, const Peak& peak, int training_steps, const Style& style) {
   using enum TextTable::Align;
   const bool train = mode == Mode::kTrain;
@@ -73,6 +47,12 @@ bool IsBrief(const SpecRow& row) {
 
 std::string StepsText(Mode mode) { return mode == Mode::kTrain ? "steps 1 and 2" : "forwards 1 and 2"; }
 
+size_t StepsToPrint(const StepQuestion& question, const Peak& peak) {
+  // The second run of ONNX Runtime asks for other blocks than the first, and is the one that lasts.
+  const bool all = question.mode == Mode::kTrain || question.runtime == Runtime::kOnnxRuntime;
+  return all ? peak.steps.size() : std::min<size_t>(1, peak.steps.size());
+}
+
 PeakPlace PlaceOf(const Peak& peak, const Timeline& timeline, const Layers& layers) {
   if (peak.moment.event >= timeline.events.size()) return {};
   const Event& event = timeline.events[peak.moment.event];
@@ -83,31 +63,6 @@ PeakPlace PlaceOf(const Peak& peak, const Timeline& timeline, const Layers& laye
     place.node = layers.layers[static_cast<size_t>(origin.layer)].name;
   }
   return place;
-}
-
-Json SpecJson(const std::vector<SpecRow>& spec) {
-  Json object = Json::Object();
-  for (const SpecRow& row : spec) {
-    std::string name = row.option;
-    std::replace(name.begin(), name.end(), '-', '_');
-    Json value = Json::Object();
-    value.Set("value", row.value).Set("given", row.given);
-    object.Set(name, std::move(value));
-  }
-  return object;
-}
-
-Json PeakJson(const Peak& peak, const PeakPlace& place, Bytes context) {
-  Json object = Json::Object();
-  object.Set("requested", peak.peak.requested)
-      .Set("allocated", peak.peak.allocated)
-      .Set("reserved", peak.peak.reserved)
-      .Set("device", DeviceBytes(peak, context))
-      .Set("step", peak.moment.step)
-      .Set("phase", Name(peak.moment.phase))
-      .Set("node", place.node)
-      .Set("op", place.op);
-  return object;
 }
 
 void SayLoss(Loss loss, std::vector<SpecRow>* spec) {
@@ -143,12 +98,6 @@ std::string PoolText(const Device& device, Bytes needs) {
   return "nvidia-smi shows " + ToString(pool.bytes + device.context.likely) +
          " for any model, because the whole pool is taken at the start (" + pool.source + "); the step needs " +
          ToString(needs - device.context.likely);
-}
-
-Json PoolJson(const Device& device) {
-  Json object = Json::Object();
-  object.Set("bytes", device.pool.bytes).Set("taken_whole", device.pool.taken_whole).Set("source", device.pool.source);
-  return object;
 }
 
 std::string PrintPlace(const Peak& peak, const PeakPlace& place) {
@@ -233,33 +182,6 @@ std::string PrintEstimate(const Estimate& estimate, const Style& style) {
   }
   if (estimate.segments) text += "\n" + PrintSegments(*estimate.segments, estimate.peak.moment, style);
   return text;
-}
-
-Json ToJson(const Estimate& estimate) {
-  const StepQuestion& question = estimate.question;
-  Json context = Json::Object();
-  context.Set("low", estimate.context.low)
-      .Set("likely", estimate.context.likely)
-      .Set("high", estimate.context.high)
-      .Set("source", estimate.context.source);
-  Json object = Json::Object();
-  object.Set("schema", "vramplan.estimate/1")
-      .Set("model", ToJson(question.model))
-      .Set("batch", question.batch)
-      .Set("spec", SpecJson(question.spec))
-      .Set("peak", PeakJson(estimate.peak, estimate.place, estimate.context.likely))
-      .Set("device", ToJson(estimate.band))
-      .Set("steps", StepsJson(question, estimate.peak, estimate.training_steps))
-      .Set("categories", CategoriesJson(estimate.peak))
-      .Set("context", std::move(context))
-      .Set("layers", ToJson(estimate.layers))
-      .Set("assumptions", ToJson(estimate.assumptions))
-      .Set("assumptions_together", TogetherJson(estimate.assumptions))
-      .Set("notes", ToJson(estimate.notes));
-  if (estimate.device) object.Set("verdict", Name(estimate.verdict)).Set("on_a_larger_card", estimate.OnALargerCard());
-  if (estimate.device && !estimate.device->pool.source.empty()) object.Set("pool", PoolJson(*estimate.device));
-  if (estimate.segments) object.Set("segments", ToJson(*estimate.segments));
-  return object;
 }
 
 }  // namespace vramplan

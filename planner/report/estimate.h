@@ -70,11 +70,13 @@ std::string VerdictLine(const Estimate& estimate);
 std::string PrintEstimate(const Estimate& estimate, const Style& style);
 Json ToJson(const Estimate& estimate);
 
+// Inference lays out two forwards, the second beside the outputs of the first; scripts are told of the first, as one
+// step.
+size_t StepsToPrint(const StepQuestion& question, const Peak& peak);
+
 // Shared with fit and plan.
 std::string StepsText(Mode mode);            // "steps 1 and 2": what a sparkline of the step shows
 std::string CardText(const Device& device);  // "Tesla T4", "Tesla T4 (others hold 600.00 MiB of it)"
-Json SpecJson(const std::vector<SpecRow>& spec);
-Json PeakJson(const Peak& peak, const PeakPlace& place, Bytes context);
 // "given: ...\nassumed: ...\n". Unless the style is verbose: without what the verdict says, and of what is assumed only
 // what people choose first.
 std::string PrintSpec(const std::vector<SpecRow>& spec, const Style& style);
@@ -82,7 +84,6 @@ std::string PrintSpec(const std::vector<SpecRow>& spec, const Style& style);
 void SayLoss(Loss loss, std::vector<SpecRow>* spec);
 // Of a runtime that takes its memory before it needs it: what nvidia-smi shows whatever the model; "" of others.
 std::string PoolText(const Device& device, Bytes needs);
-Json PoolJson(const Device& device);
 // What is more at the end of the first step than at its begin, and of a validation which of the two peaks is higher;
 // "" where neither is worth a line.
 std::string FirstStepText(const Peak& peak, int training_steps, Mode mode);

@@ -34,29 +34,4 @@ std::string PrintCards(const std::vector<Card>& cards, const Style& style) {
          table.Print(style.width, 0);
 }
 
-Json CardsJson(const std::vector<Card>& cards) {
-  Json rows = Json::Array();
-  for (const Card& card : cards) {
-    Json aliases = Json::Array();
-    for (const std::string& alias : card.aliases) aliases.Push(alias);
-    Json row = Json::Object();
-    row.Set("id", card.id)
-        .Set("name", card.name)
-        .Set("aliases", std::move(aliases))
-        .Set("vendor", card.nvidia ? "nvidia" : "amd")
-        .Set("marketed_gb", card.marketed_gb)
-        .Set("usable_bytes", card.usable)
-        .Set("capability", ToString(card.capability))
-        .Set("multiprocessors", card.multiprocessors)
-        .Set("bandwidth_gb_s", card.bandwidth_gb_s)
-        .Set("fp32_tflops", card.fp32_tflops)
-        .Set("half_tflops", card.half_tflops)
-        .Set("source", card.source);
-    rows.Push(std::move(row));
-  }
-  Json object = Json::Object();
-  object.Set("schema", "vramplan.gpus/1").Set("cards", std::move(rows));
-  return object;
-}
-
 }  // namespace vramplan

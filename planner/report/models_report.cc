@@ -24,19 +24,4 @@ std::string PrintModels(const std::vector<KnownModel>& models, const Style& styl
          table.Print(style.width, 0);
 }
 
-Json ModelsJson(const std::vector<KnownModel>& models) {
-  Json rows = Json::Array();
-  for (const KnownModel& model : models) {
-    Json row = Json::Object();
-    row.Set("name", model.name)
-        .Set("source", model.source)
-        .Set("class", model.of_class)
-        .Set("parameters", model.parameters);
-    rows.Push(std::move(row));
-  }
-  Json object = Json::Object();
-  object.Set("schema", "vramplan.models/1").Set("models", std::move(rows));
-  return object;
-}
-
 }  // namespace vramplan

@@ -61,41 +61,6 @@ std::string PrintWays(const RecordReport& report, const Style& style) {
   return "\n" + table.Print(style.width);
 }
 
-Json LevelsOf(const RecordedWay& way) {
-  Json json = Json::Object();
-  json.Set("requested", way.peak.peak.requested)
-      .Set("allocated", way.peak.peak.allocated)
-      .Set("reserved", way.peak.peak.reserved)
-      .Set("device", ToJson(way.band));
-  return json;
-}
-
-Json WayJson(const RecordedWay& way) {
-  Json json = Json::Object();
-  json.Set("change", way.change)
-      .Set("how", way.how)
-      .Set("verdict", Name(way.verdict))
-      .Set("peak", LevelsOf(way))
-      .Set("on_a_larger_card", way.OnALargerCard());
-  return json;
-}
-
-Json MomentJson(const RecordMoment& moment) {
-  Json json = Json::Object();
-  json.Set("step", moment.step)
-      .Set("phase", Name(moment.phase))
-      .Set("asked", moment.asked)
-      .Set("place", moment.place)
-      .Set("module", moment.module);
-  return json;
-}
-
-Json DeviceJson(const std::string& id, const Device& device) {
-  Json json = Json::Object();
-  json.Set("id", id).Set("name", device.name).Set("usable", device.usable).Set("available", device.available());
-  return json;
-}
-
 }  // namespace
 
 RecordedRun::RecordedRun(const Record& record) : RecordedRun(record, Bytes()) {
@@ -148,25 +113,6 @@ std::string PrintRecordReport(const RecordReport& report, const Style& style) {
   return text;
 }
 
-Json ToJson(const RecordReport& report) {
-  Json ways = Json::Array();
-  for (const RecordedWay& way : report.ways) ways.Push(WayJson(way));
-  Json json = Json::Object();
-  json.Set("schema", "vramplan.record/1")
-      .Set("record", report.file)
-      .Set("steps", report.steps)
-      .Set("gpu", DeviceJson(report.id, report.device))
-      .Set("verdict", Name(report.ways.front().verdict))
-      .Set("ways", std::move(ways))
-      .Set("categories", CategoriesJson(report.ways.front().peak))
-      .Set("peak", MomentJson(report.peak))
-      .Set("places", PlacesJson(report.holders))
-      .Set("refused", report.refused ? MomentJson(*report.refused) : Json())
-      .Set("smallest_card", report.smallest_card ? Json(*report.smallest_card) : Json())
-      .Set("notes", ToJson(report.notes));
-  return json;
-}
-
 std::string PrintRecordMatrix(const RecordMatrix& matrix, const Style& style) {
   const auto fits = [](const RecordMatrix::Row& row) { return row.way.verdict != Verdict::kDoesNotFit; };
   const RecordMatrix::Row* smallest = nullptr;
@@ -185,23 +131,6 @@ std::string PrintRecordMatrix(const RecordMatrix& matrix, const Style& style) {
                   std::string(Name(row.way.verdict))});
   }
   return Wrapped(text, style.width, "  ") + "\n\n" + table.Print(style.width);
-}
-
-Json ToJson(const RecordMatrix& matrix) {
-  Json cards = Json::Array();
-  for (const RecordMatrix::Row& row : matrix.cards) {
-    Json json = Json::Object();
-    json.Set("gpu", DeviceJson(row.id, row.device))
-        .Set("verdict", Name(row.way.verdict))
-        .Set("peak", LevelsOf(row.way));
-    cards.Push(std::move(json));
-  }
-  Json json = Json::Object();
-  json.Set("schema", "vramplan.record/1")
-      .Set("record", matrix.file)
-      .Set("cards", std::move(cards))
-      .Set("notes", ToJson(matrix.notes));
-  return json;
 }
 
 }  // namespace vramplan

@@ -56,23 +56,4 @@ std::string PrintRemat(const RematReport& report, const Style& style) {
   return text;
 }
 
-Json ToJson(const RematReport& report) {
-  const RematAnswer& answer = report.answer;
-  Json object = Json::Object();
-  object.Set("schema", "vramplan.solve/1").Set("budget", answer.budget);
-  if (answer.outcome) {
-    object.Set("peak", answer.outcome->peak).Set("cost", answer.outcome->cost).Set("extra", answer.extra());
-  } else {
-    object.Set("peak", Json()).Set("cost", Json()).Set("extra", Json());
-  }
-  object.Set("bound", answer.bound).Set("gap", answer.outcome ? Json(answer.gap()) : Json());
-  object.Set("proved_optimal", answer.proved_optimal()).Set("seconds", report.seconds);
-  Json bounds = Json::Object();  // the first of the peak, the others of the cost
-  bounds.Set("working_set", answer.working_set)
-      .Set("cuts", answer.cut_bound)
-      .Set("temporal_knapsack", answer.gap_bound);
-  object.Set("bounds", std::move(bounds));
-  return object;
-}
-
 }  // namespace vramplan

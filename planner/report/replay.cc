@@ -25,12 +25,6 @@ std::string ReplayVerdict(const ReplayReport& report) {
          ToString(stream.peak.allocated) + " allocated" + (card.empty() ? "" : " (fits" + card + ")");
 }
 
-Json StreamLevelsJson(const Levels& levels) {
-  Json object = Json::Object();
-  object.Set("requested", levels.requested).Set("allocated", levels.allocated).Set("reserved", levels.reserved);
-  return object;
-}
-
 }  // namespace
 
 std::string PrintReplay(const ReplayReport& report, const Style& style) {
@@ -60,38 +54,6 @@ std::string PrintReplay(const ReplayReport& report, const Style& style) {
     text += "  " + Wrapped(note, style.width - 2, "  ") + "\n";
   }
   return text;
-}
-
-Json ToJson(const ReplayReport& report) {
-  const StreamPeak& stream = report.stream;
-  Json difference;
-  if (stream.difference) {
-    difference = Json::Object();
-    difference.Set("line", stream.difference->line)
-        .Set("column", stream.difference->column)
-        .Set("recorded", stream.difference->recorded)
-        .Set("ours", stream.difference->ours);
-  }
-  Json json = Json::Object();
-  json.Set("schema", "vramplan.replay/1")
-      .Set("file", report.file)
-      .Set("allocator_conf", report.allocator_conf)
-      .Set("gpu_memory", report.gpu_memory ? Json(*report.gpu_memory) : Json())
-      .Set("rows", stream.rows)
-      .Set("allocations", stream.allocations)
-      .Set("frees", stream.frees)
-      .Set("cache_releases", stream.cache_releases)
-      .Set("out_of_memory", stream.out_of_memory)
-      .Set("first_refused_line", stream.refused_line)
-      .Set("retries", stream.retries)
-      .Set("segments", stream.segments)
-      .Set("before", StreamLevelsJson(stream.before))
-      .Set("peak", StreamLevelsJson(stream.peak))
-      .Set("peak_line", stream.peak_line)
-      .Set("end", StreamLevelsJson(stream.end))
-      .Set("checked", stream.checked)
-      .Set("difference", std::move(difference));
-  return json;
 }
 
 }  // namespace vramplan

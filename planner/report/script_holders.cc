@@ -196,24 +196,4 @@ std::string PrintHeld(const std::string& title, const std::vector<HeldRow>& rows
   return "\n" + title + ":\n" + table.Print(style.width);
 }
 
-Json PlacesJson(const std::vector<HeldRow>& rows) {
-  const auto place_json = [](const CodePlace& place) {
-    Json json = Json::Object();
-    return json.Set("file", place.file).Set("line", place.line);
-  };
-  Json holders = Json::Array();
-  for (const HeldRow& row : rows) {
-    Json json = place_json(row.place);
-    json.Set("function", row.place.function)
-        .Set("caller", row.caller.file.empty() ? Json() : place_json(row.caller))
-        .Set("module", row.module)
-        .Set("kind", Name(row.kind))
-        .Set("phase", Name(row.phase))
-        .Set("blocks", row.blocks)
-        .Set("bytes", row.bytes);
-    holders.Push(std::move(json));
-  }
-  return holders;
-}
-
 }  // namespace vramplan

@@ -44,6 +44,5 @@ std::vector<HeldPart> PartsOf(const std::vector<HeldRow>& rows);
 // The table above, below `title`, and what the card holds besides. "" where there are no rows.
 std::string PrintHeld(const std::string& title, const std::vector<HeldRow>& rows, const Style& style,
                       const std::vector<BreakdownRow>& besides = {});
-Json PlacesJson(const std::vector<HeldRow>& rows);
 
 }  // namespace vramplan

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "graph/base/text_table.h"
+#include "planner/report/json/parts.h"
 #include "planner/report/writing/numbers.h"
 
 namespace vramplan {
@@ -68,7 +69,7 @@ Json LargestJson(const ScriptLargest& largest) {
   }
   Json json = Json::Object();
   json.Set("name", largest.name).Set("largest", largest.largest).Set("first_failing", largest.first_failing);
-  json.Set("laws", ToJson(LawsOf(largest)));
+  json.Set("laws", JsonOf(LawsOf(largest)));
   return json.Set("tried", std::move(tried));
 }
 
@@ -254,7 +255,7 @@ Json ToJson(const std::vector<VariedRun>& runs) {
     rows.Push(std::move(row));
   }
   Json json = Json::Object();
-  return json.Set("schema", "vramplan.run/1").Set("vary", std::move(rows)).Set("laws", ToJson(LawsOf(runs)));
+  return json.Set("schema", "vramplan.run/1").Set("vary", std::move(rows)).Set("laws", JsonOf(LawsOf(runs)));
 }
 
 }  // namespace vramplan

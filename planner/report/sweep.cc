@@ -120,39 +120,4 @@ std::string PrintSweepCsv(const SweepReport& report) {
   return text;
 }
 
-Json ToJson(const SweepReport& report) {
-  Json axes = Json::Array();
-  for (const std::string& axis : report.axes) axes.Push(axis);
-  Json rows = Json::Array();
-  for (const SweepRow& row : report.rows) {
-    Json values = Json::Object();
-    for (size_t i = 0; i < row.values.size(); ++i) values.Set(report.axes[i], row.values[i]);
-    Json object = Json::Object();
-    object.Set("values", std::move(values));
-    if (row.levels) {
-      object.Set("requested", row.levels->requested)
-          .Set("allocated", row.levels->allocated)
-          .Set("reserved", row.levels->reserved)
-          .Set("device", ToJson(row.band));
-    } else {
-      object.Set("failure", row.failure);
-    }
-    if (row.verdict) {
-      object.Set("verdict", vramplan::Name(*row.verdict))
-          .Set("on_a_larger_card", row.band.device().likely + (row.roomy - row.levels->reserved));
-    }
-    if (row.card) object.Set("smallest_card", row.card->empty() ? Json() : Json(*row.card));
-    rows.Push(std::move(object));
-  }
-  Json json = Json::Object();
-  json.Set("schema", "vramplan.sweep/1")
-      .Set("model", ToJson(report.question.model))
-      .Set("spec", SpecJson(report.question.spec))
-      .Set("axes", std::move(axes))
-      .Set("laws", ToJson(report.laws))
-      .Set("rows", std::move(rows))
-      .Set("notes", ToJson(report.notes));
-  return json;
-}
-
 }  // namespace vramplan

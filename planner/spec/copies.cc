@@ -41,6 +41,7 @@ constexpr CopyRow kCopyRows[] = {
 
 // What * stands for in `name`; nothing: the pattern is another one. A pattern has one * at most, at an end.
 std::optional<std::string_view> StarIn(std::string_view pattern, std::string_view name) {
+  if (name.size() < pattern.size()) return std::nullopt;  // * stands for something
   const size_t star = pattern.find('*');
   if (star == std::string_view::npos) return pattern == name ? std::optional<std::string_view>("") : std::nullopt;
   const std::string_view before = pattern.substr(0, star), after = pattern.substr(star + 1);

@@ -21,12 +21,12 @@ from ._apply import Applied, apply, suggest_batch_size
 from ._ask import estimate, fit, inspect, plan, sweep
 from ._errors import ExportError, InputError, NoCardError, UsageError, VramplanError
 from ._others import explain, models, run
-from ._results import Assumption, Band, Estimate, Explanation, Fit, Inspection, Named, Note, Peak, Plan, Result, Run, Sweep
+from ._results import Estimate, Explanation, Fit, Inspection, Plan, Record, Result, Run, Sweep
 from ._version import __version__
 
 __all__ = [
-    "Applied", "Assumption", "Band", "Estimate", "Explanation", "ExportError", "Fit", "InputError", "Inspection",
-    "Named", "NoCardError", "Note", "Peak", "Plan", "Result", "Run", "Sweep", "UsageError", "VramplanError",
+    "Applied", "Estimate", "Explanation", "ExportError", "Fit", "InputError", "Inspection",
+    "NoCardError", "Plan", "Record", "Result", "Run", "Sweep", "UsageError", "VramplanError",
     "__version__", "apply", "estimate", "explain", "export", "fit", "inspect", "models", "plan", "run",
     "suggest_batch_size", "sweep",
 ]  # fmt: skip

@@ -241,7 +241,7 @@ def _of_step(
         with contextlib.suppress(VramplanError):
             return script(bool(checkpoint or options), unknown)  # PyTorch knows it
         raise
-    read = {"fit": _results.fit_of, "estimate": _results.estimate_of}[verb]
+    read = {"fit": _results.Fit, "estimate": _results.Estimate}[verb]
     file = functools.partial(_file, model, example_inputs, question["optimizer"], question["mode"], question["gpu"])
     try:
         with file(recorded=True, criterion=criterion) as (path, notes):
@@ -342,7 +342,7 @@ def plan(
         is_model=not _is_path(model), gpu=gpu, batch=batch, optimizer=optimizer, loss=loss, options=options
     )
     with _file(model, example_inputs, optimizer, "train", gpu) as (path, notes):
-        return _results.plan_of(_binary.answer(["plan", path, *arguments, "--emit", "pytorch"]), notes)
+        return _results.Plan(_binary.answer(["plan", path, *arguments, "--emit", "pytorch"]), notes)
 
 
 def sweep(
@@ -361,11 +361,11 @@ def sweep(
     told = {"over": [axes] if isinstance(axes, str) else list(axes), **options}
     arguments = arguments_of(is_model=not _is_path(model), gpu=gpu, optimizer=optimizer, loss=loss, options=told)
     with _file(model, example_inputs, optimizer, options.get("mode"), gpu) as (path, notes):
-        return _results.sweep_of(_binary.answer(["sweep", path, *arguments]), notes)
+        return _results.Sweep(_binary.answer(["sweep", path, *arguments]), notes)
 
 
 def inspect(model: Model, example_inputs: Any = None, **options: Any) -> _results.Inspection:
     """What the file of a model says: inputs, parameters, operators."""
     with _file(model, example_inputs, None, None, exported=True) as (path, notes):
         arguments = arguments_of(is_model=False, options=options)
-        return _results.inspection_of(_binary.answer(["inspect", path, *arguments]), notes)
+        return _results.Inspection(_binary.answer(["inspect", path, *arguments]), notes)

@@ -33,10 +33,10 @@ def explain(message: Any, *, model: Any = None, gpu: str | None = None, **option
     if model is not None:
         options["model"] = os.fspath(model)
     arguments = _ask.arguments_of(is_model=False, gpu=gpu, options=options)
-    return _results.explanation_of(_binary.answer(["explain", "-", *arguments], text=str(message)))
+    return _results.Explanation(_binary.answer(["explain", "-", *arguments], text=str(message)))
 
 
-def models(text: str = "") -> list[_results.Named]:
-    """The models that are known by their names; text: a part of them."""
+def models(text: str = "") -> list[_results.Record]:
+    """The models that are known by their names, each with name, source, class and parameters; text: a part of them."""
     told = _binary.ask_json(["models", *([text] if text else [])])
-    return [_results.Named(m["name"], m["source"], m["class"], m["parameters"]) for m in told["models"]]
+    return [_results.Record(row) for row in told["models"]]

@@ -1,13 +1,31 @@
-"""Answers as plain objects. All sizes are bytes."""
+"""Answers as objects. What the program says is described once, in its own sources: every member of an answer's JSON
+(docs/schemas/fit.schema.json for `Fit`, with what it means) is an attribute here. All sizes are bytes."""
 
 from __future__ import annotations
 
-import dataclasses
 import html
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._binary import Answer
+
+
+class Record(dict):
+    """An object of the JSON, whose members are attributes, too: `fit.peak.requested`."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self:
+            return self[name]
+        raise AttributeError(f"no member {name!r}; there are {', '.join(self)}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self]
+
+
+def _read(json: Any) -> Any:
+    if isinstance(json, dict):
+        return Record({name: _read(value) for name, value in json.items()})
+    return tuple(_read(one) for one in json) if isinstance(json, list) else json
 
 
 def _size(count: int) -> str:
@@ -19,62 +37,8 @@ def _size(count: int) -> str:
     return f"{value:.0f} {unit}" if unit == "B" else f"{value:.2f} {unit}"
 
 
-@dataclasses.dataclass(frozen=True)
-class Peak:
-    """The highest moment of a step, in bytes."""
-
-    requested: int
-    """What tensors and library workspaces asked for: `memory_stats()["requested_bytes.all.peak"]`."""
-    allocated: int
-    """The blocks that they were given: `torch.cuda.max_memory_allocated()`."""
-    reserved: int
-    """The segments taken from the driver: `torch.cuda.max_memory_reserved()`."""
-    device: int
-    """What nvidia-smi shows: reserved, CUDA context and loaded kernels."""
-    phase: str = ""
-    """"forward", "recompute", "backward" or "update"."""
-    node: str = ""
-    """The layer whose allocation reaches the peak."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Band:
-    """Bytes on the device: at least, likely and at most."""
-
-    low: int
-    likely: int
-    high: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Note:
-    """Something that vramplan went past and that a reader of the numbers must know."""
-
-    code: str
-    severity: str
-    """"note" or "warning"."""
-    subject: str
-    text: str
-    hint: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Assumption:
-    """What the input does not say, and the requested bytes of the peak if it is otherwise."""
-
-    code: str
-    text: str
-    settle: str
-    """What to type, or to do, so that nothing is assumed."""
-    low: int
-    likely: int
-    high: int
-    matters: bool
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
 class Result:
-    """What all answers have."""
+    """What all answers have, beside the members of their JSON."""
 
     text: str
     """What the command line prints."""
@@ -82,7 +46,30 @@ class Result:
     """The answer of `--format json`, whole."""
     html: str
     """The page of `--format html`; empty: there is none."""
-    notes: tuple[Note, ...]
+    code: str
+    """What --emit gives: of `plan`, a Python module that applies it; empty where no plan was found."""
+    notes: tuple[Record, ...]
+    """What vramplan went past and a reader of the numbers must know: code, severity, subject, text, hint."""
+
+    def __init__(self, answer: Answer, more: tuple[str, ...] = (), **members: Any) -> None:
+        self.text, self.json, self.html, self.code = answer.text, answer.json, answer.html, answer.code
+        exported = [{"code": "export", "severity": "note", "subject": "model", "text": text, "hint": ""} for text in more]
+        notes = _read([*exported, *answer.json.get("notes", [])])
+        self._members = {**_read(answer.json), **self._named(answer.json), "notes": notes, **members}
+
+    @staticmethod
+    def _named(json: dict[str, Any]) -> dict[str, Any]:
+        """Members under plainer names than in the JSON."""
+        return {}
+
+    def __getattr__(self, name: str) -> Any:
+        members = self.__dict__.get("_members", {})
+        if name in members:
+            return members[name]
+        raise AttributeError(f"{type(self).__name__} has no {name!r}; it has {', '.join(members)}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._members]
 
     def __str__(self) -> str:
         return self.text
@@ -100,7 +87,10 @@ class Result:
         return self.text.partition("\n")[0]
 
     def _rows(self) -> list[tuple[str, str]]:
-        return []
+        peak, categories = self._members.get("peak"), self._members.get("categories", {})
+        levels = ("requested", "allocated", "reserved", "device") if peak else ()
+        rows = [(f"peak, {level}", _size(peak[level])) for level in levels if isinstance(peak[level], int)]
+        return rows + [(name.replace("_", " "), _size(count)) for name, count in categories.items() if count > 0]
 
     def _repr_html_(self) -> str:
         if self.html:  # in a frame of its own: its styles and its script are not the notebook's
@@ -117,80 +107,45 @@ class Result:
         return f"<div><p><b>{html.escape(self.verdict)}</b></p>{table}</div>"
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
 class Estimate(Result):
-    """The peak at one batch."""
-
-    batch: int
-    peak: Peak
-    device: Band
-    categories: dict[str, int]
-    """Bytes at the peak by what they are: parameters, activations, gradients ..."""
-    assumptions: tuple[Assumption, ...]
-
-    def _rows(self) -> list[tuple[str, str]]:
-        return _peak_rows(self.peak, self.categories)
+    """The peak at one batch: batch, peak, device, categories, assumptions, layers ..."""
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
+def _of_card(json: dict[str, Any]) -> dict[str, Any]:
+    gpu = json.get("gpu") or {}
+    return {"fits": json["verdict"] == "fits", "gpu": gpu.get("name", ""), "usable": gpu.get("usable_bytes", 0)}
+
+
 class Fit(Result):
-    """Whether it fits on a card, and the largest batch that does."""
+    """Whether it fits on a card, and the largest batch that does: fits, gpu and usable (the card's name and bytes), batch,
+    largest_batch, safe_batch, peak, device, categories, assumptions, ladder ..."""
 
-    fits: bool
-    gpu: str
-    usable: int
-    """Bytes of the card that a program can get."""
-    batch: int
-    largest_batch: int | None
-    """The largest batch that fits at the likely values; None where none does."""
-    safe_batch: int | None
-    """The largest batch that fits even at the high end of the band."""
-    peak: Peak
-    device: Band
-    categories: dict[str, int]
-    assumptions: tuple[Assumption, ...]
+    _named = staticmethod(_of_card)
 
     def _rows(self) -> list[tuple[str, str]]:
-        batches = [("largest batch", str(self.largest_batch)), ("safe batch", str(self.safe_batch))]
-        return batches + _peak_rows(self.peak, self.categories)
+        return [("largest batch", str(self.largest_batch)), ("safe batch", str(self.safe_batch)), *super()._rows()]
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
 class Plan(Result):
-    """What to change so that a batch fits and the least time is lost."""
+    """What to change so that a batch fits and the least time is lost. The members of the chosen plan are the plan's own:
+    batch, accumulate, precision, optimizer_impl, checkpoint, peak, overhead."""
 
-    fits: bool
-    gpu: str
-    batch: int
-    """The micro-batch of the plan."""
-    accumulate: int
-    precision: str
-    optimizer_impl: str
-    checkpoint: tuple[str, ...]
-    """Paths of the modules that the plan checkpoints."""
-    peak: Peak | None
-    overhead: float
-    """The share of a step's time that recomputing takes."""
-    code: str
-    """A Python module that applies the plan; empty where none was found."""
+    @staticmethod
+    def _named(json: dict[str, Any]) -> dict[str, Any]:
+        nothing = {"batch": 0, "accumulate": 1, "precision": "", "optimizer_impl": "", "checkpoint": (), "peak": None, "overhead": 0.0}
+        return {**_of_card(json), **(_read(json["chosen"]) or nothing)}
 
     def _rows(self) -> list[tuple[str, str]]:
         rows = [("batch", str(self.batch)), ("accumulate", str(self.accumulate)), ("precision", self.precision)]
-        rows.append(("checkpointed modules", str(len(self.checkpoint))))
-        return rows + (_peak_rows(self.peak, {}) if self.peak else [])
+        return [*rows, ("checkpointed modules", str(len(self.checkpoint))), *super()._rows()]
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
 class Inspection(Result):
-    """What a file says."""
+    """What a file says: parameters (numbers), parameter_bytes, trained_parameters, buffer_bytes, inputs (their names) ..."""
 
-    parameters: int
-    """Numbers, not bytes."""
-    parameter_bytes: int
-    trained_parameters: int
-    buffer_bytes: int
-    inputs: tuple[str, ...]
-    producer: str
+    @staticmethod
+    def _named(json: dict[str, Any]) -> dict[str, Any]:
+        return {"inputs": tuple(one["name"] for one in json["inputs"])}
 
     def _rows(self) -> list[tuple[str, str]]:
         return [
@@ -202,141 +157,31 @@ class Inspection(Result):
         ]
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
+def peak_of_run(json: dict[str, Any]) -> dict[str, Any]:
+    """The peak as `estimate` writes it, and how sure its bytes on the device are."""
+    peak = _read(json["peak"])
+    return {"peak": Record({**peak, "device": peak.device.likely}), "device": peak.device}
+
+
 class Run(Result):
-    """What a script took on a card that is not there."""
+    """What a script took on a card that is not there: fits, gpu, peak, device, oom; steps, how many it ran; largest: of
+    largest="batch=1:512", the largest value with which it runs."""
 
-    fits: bool
-    gpu: str
-    steps: int
-    peak: Peak
-    device: Band
-    largest: int | None
-    """Of largest="batch=1:512": the largest value with which the script runs."""
-
-    def _rows(self) -> list[tuple[str, str]]:
-        return _peak_rows(self.peak, {})
+    @staticmethod
+    def _named(json: dict[str, Any]) -> dict[str, Any]:
+        fits = json["oom"] is None and json["verdict"] != "does not fit"
+        largest = (json.get("largest") or {}).get("largest")
+        return {**_of_card(json), **peak_of_run(json), "fits": fits, "steps": len(json["steps"]), "largest": largest}
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
 class Explanation(Result):
-    """Why memory ran out."""
-
-    cause: str
-    """"fragmentation", "others", "too-large", ...: docs/oom.md."""
-    message: dict[str, Any]
-    """What the message says, in bytes."""
+    """Why memory ran out: cause ("fragmentation", "others", "too-large", ...: docs/oom.md), message ..."""
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
 class Sweep(Result):
-    """Many answers, and how the memory grows."""
-
-    axes: tuple[str, ...]
-    rows: tuple[dict[str, Any], ...]
-    """Each with its values and its bytes at four levels."""
-    laws: tuple[dict[str, Any], ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class Named:
-    """A model that is known by its name."""
-
-    name: str
-    source: str
-    of_class: str
-    parameters: int
-
-
-def _peak_rows(peak: Peak, categories: dict[str, int]) -> list[tuple[str, str]]:
-    rows = [(f"peak, {level}", _size(getattr(peak, level))) for level in ("requested", "allocated", "reserved", "device")]
-    return rows + [(name.replace("_", " "), _size(count)) for name, count in categories.items() if count > 0]
-
-
-def _peak(json: dict[str, Any]) -> Peak:
-    return Peak(**{f.name: json[f.name] for f in dataclasses.fields(Peak) if f.name in json})
-
-
-def _band(json: dict[str, Any]) -> Band:
-    return Band(json["low"], json["likely"], json["high"])
-
-
-def _notes(json: dict[str, Any], more: tuple[str, ...]) -> tuple[Note, ...]:
-    notes = [Note(**{f.name: note.get(f.name, "") for f in dataclasses.fields(Note)}) for note in json.get("notes", [])]
-    return (*(Note("export", "note", "model", text, "") for text in more), *notes)
-
-
-def _assumptions(json: dict[str, Any]) -> tuple[Assumption, ...]:
-    return tuple(
-        Assumption(a["code"], a["text"], a["settle"], **a["requested"], matters=a["matters"])
-        for a in json.get("assumptions", [])
-    )
-
-
-def _common(answer: Answer, more: tuple[str, ...]) -> dict[str, Any]:
-    return {"text": answer.text, "json": answer.json, "html": answer.html, "notes": _notes(answer.json, more)}
-
-
-def peak_of_run(json: dict[str, Any]) -> Peak:
-    peak = json["peak"]
-    return Peak(peak["requested"], peak["allocated"], peak["reserved"], peak["device"]["likely"], peak["phase"])
-
-
-def estimate_of(answer: Answer, more: tuple[str, ...] = ()) -> Estimate:
-    json = answer.json
-    return Estimate(
-        **_common(answer, more), batch=json["batch"], peak=_peak(json["peak"]), device=_band(json["device"]),
-        categories=dict(json["categories"]), assumptions=_assumptions(json),
-    )  # fmt: skip
-
-
-def fit_of(answer: Answer, more: tuple[str, ...] = ()) -> Fit:
-    json = answer.json
-    return Fit(
-        **_common(answer, more), fits=json["verdict"] == "fits", gpu=json["gpu"]["name"],
-        usable=json["gpu"]["usable_bytes"], batch=json["batch"], largest_batch=json["largest_batch"],
-        safe_batch=json["safe_batch"], peak=_peak(json["peak"]), device=_band(json["device"]),
-        categories=dict(json["categories"]), assumptions=_assumptions(json),
-    )  # fmt: skip
-
-
-def plan_of(answer: Answer, more: tuple[str, ...] = ()) -> Plan:
-    json = answer.json
-    chosen = json["chosen"] or {}
-    return Plan(
-        **_common(answer, more), fits=json["verdict"] == "fits", gpu=json["gpu"]["name"],
-        batch=chosen.get("batch", 0), accumulate=chosen.get("accumulate", 1), precision=chosen.get("precision", ""),
-        optimizer_impl=chosen.get("optimizer_impl", ""), checkpoint=tuple(chosen.get("checkpoint", ())),
-        peak=_peak(chosen["peak"]) if chosen else None, overhead=chosen.get("overhead", 0.0), code=answer.code,
-    )  # fmt: skip
-
-
-def inspection_of(answer: Answer, more: tuple[str, ...] = ()) -> Inspection:
-    json = answer.json
-    return Inspection(
-        **_common(answer, more), parameters=json["parameters"], parameter_bytes=json["parameter_bytes"],
-        trained_parameters=json["trained_parameters"], buffer_bytes=json["buffer_bytes"],
-        inputs=tuple(one["name"] for one in json["inputs"]), producer=json["producer"],
-    )  # fmt: skip
+    """Many answers, and how the memory grows: axes, rows, laws."""
 
 
 def run_of(answer: Answer) -> Result:
-    json = answer.json
-    if "peak" not in json:  # vary=..., gpus="1,2,4": many runs
-        return Result(**_common(answer, ()))
-    peak = json["peak"]
-    search = json.get("largest") or {}
-    return Run(
-        **_common(answer, ()), fits=json["oom"] is None and json["verdict"] != "does not fit",
-        gpu=(json["gpu"] or {}).get("name", ""), steps=len(json["steps"]), peak=peak_of_run(json),
-        device=_band(peak["device"]), largest=search.get("largest"),
-    )  # fmt: skip
-
-
-def explanation_of(answer: Answer) -> Explanation:
-    return Explanation(**_common(answer, ()), cause=answer.json["cause"], message=answer.json["message"])
-
-
-def sweep_of(answer: Answer, more: tuple[str, ...] = ()) -> Sweep:
-    json = answer.json
-    return Sweep(**_common(answer, more), axes=tuple(json["axes"]), rows=tuple(json["rows"]), laws=tuple(json["laws"]))
+    # vary=..., gpus="1,2,4": many runs, which have no one peak.
+    return Run(answer) if "peak" in answer.json else Result(answer)

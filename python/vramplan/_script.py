@@ -123,11 +123,8 @@ def _run(command: list[str], batch: Any, question: dict[str, Any], *more: str) -
 def estimate(command: list[str], batch: int, question: dict[str, Any], refused: VramplanError) -> _results.Estimate:
     """The peak of a few steps at one batch. What the bytes are is not told by category."""
     answer = _run(command, batch, question)
-    told = answer.json
-    return _results.Estimate(
-        **_results._common(answer, _note(refused)), batch=batch, peak=_results.peak_of_run(told),
-        device=_results._band(told["peak"]["device"]), categories={}, assumptions=(),
-    )  # fmt: skip
+    peak = _results.peak_of_run(answer.json)
+    return _results.Estimate(answer, _note(refused), **peak, batch=batch, categories={}, assumptions=())
 
 
 def fit(command: list[str], batch: int, question: dict[str, Any], refused: VramplanError) -> _results.Fit:
@@ -136,8 +133,6 @@ def fit(command: list[str], batch: int, question: dict[str, Any], refused: Vramp
     told = answer.json
     search = _run(command, "{batch}", question, "--largest", "batch=1:4096").json
     return _results.Fit(
-        **_results._common(answer, _note(refused)), fits=told["oom"] is None,
-        gpu=told["gpu"]["name"], usable=told["gpu"]["usable"], batch=batch, largest_batch=search["largest"]["largest"],
-        safe_batch=None, peak=_results.peak_of_run(told), device=_results._band(told["peak"]["device"]), categories={},
-        assumptions=(),
+        answer, _note(refused), **_results.peak_of_run(told), fits=told["oom"] is None, usable=told["gpu"]["usable"],
+        batch=batch, largest_batch=search["largest"]["largest"], safe_batch=None, categories={}, assumptions=(),
     )  # fmt: skip

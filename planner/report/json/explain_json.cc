@@ -1,99 +1,128 @@
 #include "planner/report/explain.h"
-#include "planner/report/parts/bottleneck.h"
+#include "planner/report/json/parts.h"
+#include "planner/report/json/schemas.h"
 
 namespace vramplan {
-namespace {
 
-Json MessageJson(const OutOfMemory& message) {
-  Json processes = Json::Array();
-  for (const OutOfMemoryProcess& process : message.processes) {
-    Json object = Json::Object();
-    object.Set("pid", process.pid).Set("in_use", process.in_use).Set("own", process.own);
-    processes.Push(std::move(object));
+template <>
+struct Described<OutOfMemoryProcess> {
+  static constexpr const char* kName = "";
+  static Fields<OutOfMemoryProcess> Make() {
+    return Fields<OutOfMemoryProcess>()
+        .Has("pid", "", &OutOfMemoryProcess::pid)
+        .Has("in_use", "", &OutOfMemoryProcess::in_use)
+        .Has("own", "the process that failed", &OutOfMemoryProcess::own);
   }
-  Json parts = Json::Array();
-  for (const OutOfMemoryPart& part : message.parts) {
-    Json object = Json::Object();
-    object.Set("name", part.name).Set("bytes", part.bytes);
-    parts.Push(std::move(object));
+};
+
+template <>
+struct Described<OutOfMemoryPart> {
+  static constexpr const char* kName = "";
+  static Fields<OutOfMemoryPart> Make() {
+    return Fields<OutOfMemoryPart>().Has("name", "", &OutOfMemoryPart::name).Has("bytes", "", &OutOfMemoryPart::bytes);
   }
-  Json json = Json::Object();
-  json.Set("kind", message.kind)
-      .Set("place", Name(message.place))
-      .Set("backend", message.backend)
-      .Set("gpu", message.gpu)
-      .Set("tried", message.tried)
-      .Set("capacity", message.capacity)
-      .Set("free", message.free)
-      .Set("allowed", message.allowed)
-      .Set("allocated", message.allocated)
-      .Set("private_pools", message.private_pools)
-      .Set("unallocated", message.unallocated)
-      .Set("reserved", message.reserved)
-      .Set("in_use", message.in_use)
-      .Set("outside", message.outside)
-      .Set("total", message.total)
-      .Set("parts", std::move(parts))
-      .Set("tokens", message.tokens)
-      .Set("tokens_fit", message.tokens_fit)
-      .Set("processes", std::move(processes))
-      .Set("shape", message.shape)
-      .Set("node", message.node)
-      .Set("op", message.op);
-  return json;
-}
+};
 
-Json SharesJson(const CardShares& shares) {
-  Json json = Json::Object();
-  json.Set("allocated", shares.allocated)
-      .Set("unallocated", shares.unallocated)
-      .Set("outside", shares.outside)
-      .Set("undivided", shares.undivided)
-      .Set("others", shares.others)
-      .Set("free", shares.free)
-      .Set("unknown", shares.unknown);
-  return json;
-}
-
-Json StepJson(const ExplainedStep& step) {
-  Json match;
-  if (step.match) {
-    match = Json::Object();
-    match.Set("request", BottleneckJson(step.match->request))
-        .Set("tried", step.match->tried)
-        .Set("allocated", step.match->allocated)
-        .Set("alike", int64_t{step.match->alike})
-        .Set("refused", step.match->refused)
-        .Set("fails_elsewhere", step.match->fails_elsewhere)
-        .Set("difference", step.match->difference);
+template <>
+struct Described<OutOfMemory> {
+  static constexpr const char* kName = "";
+  static Fields<OutOfMemory> Make() {
+    using M = OutOfMemory;
+    return Fields<M>()
+        .Has("kind", "who says it: pytorch, tensorflow, device (the driver), library, host ...", &M::kind)
+        .Has("place", "which memory ran out", &M::place)
+        .Has("backend", "CUDA, HIP, XPU, NPU, MPS; empty: not said", &M::backend)
+        .Has("gpu", "as the process counts them", &M::gpu)
+        .Has("tried", "to allocate", &M::tried)
+        .Has("capacity", "of the card", &M::capacity)
+        .Has("free", "", &M::free)
+        .Has("allowed", "of a process that set a fraction, or a limit", &M::allowed)
+        .Has("allocated", "by live tensors", &M::allocated)
+        .Has("private_pools", "of CUDA graphs, beside `allocated`", &M::private_pools)
+        .Has("unallocated", "by no tensor, of `reserved`", &M::unallocated)
+        .Has("reserved", "by the allocator", &M::reserved)
+        .Has("in_use", "by this process, inside and outside the allocator", &M::in_use)
+        .Has("outside", "of this process, beside `reserved`", &M::outside)
+        .Has("total", "by a whole compiled program, with `parts`", &M::total)
+        .Has("parts", "", &M::parts)
+        .Has("tokens", "of a server: in a request", &M::tokens)
+        .Has("tokens_fit", "that its cache has room for", &M::tokens_fit)
+        .Has("processes", "", &M::processes)
+        .Has("shape", "", &M::shape)
+        .Has("node", "", &M::node)
+        .Has("op", "", &M::op);
   }
-  Json json = Json::Object();
-  json.Set("model", ToJson(step.question.model))
-      .Set("batch", step.question.batch)
-      .Set("batch_found", step.batch_found)
-      .Set("spec", SpecJson(step.question.spec))
-      .Set("match", std::move(match))
-      .Set("room", step.room)
-      .Set("room_told", step.room_told)
-      .Set("refused", BottleneckJson(step.refused))
-      .Set("expandable_fits", step.expandable_fits)
-      .Set("largest_batch", step.largest ? Json(step.largest->largest_batch) : Json())
-      .Set("plan", step.plan);
-  return json;
-}
+};
 
-}  // namespace
+template <>
+struct Described<CardShares> {
+  static constexpr const char* kName = "";
+  static Fields<CardShares> Make() {
+    using S = CardShares;
+    return Fields<S>()
+        .Has("allocated", "", &S::allocated)
+        .Has("unallocated", "", &S::unallocated)
+        .Has("outside", "", &S::outside)
+        .Has("undivided", "this process holds it, and the message does not say what for", &S::undivided)
+        .Has("others", "the processes that the message tells from this one", &S::others)
+        .Has("free", "", &S::free)
+        .Has("unknown", "the rest, which the message does not name", &S::unknown);
+  }
+};
 
-Json ToJson(const ExplainReport& report) {
-  Json json = Json::Object();
-  json.Set("schema", "vramplan.explain/1")
-      .Set("file", report.file)
-      .Set("message", MessageJson(report.message))
-      .Set("cause", Name(report.cause))
-      .Set("shares", SharesJson(report.shares))
-      .Set("step", report.step ? StepJson(*report.step) : Json())
-      .Set("notes", ToJson(report.notes));
-  return json;
-}
+template <>
+struct Described<RequestMatch> {
+  static constexpr const char* kName = "";
+  static Fields<RequestMatch> Make() {
+    using M = RequestMatch;
+    return Fields<M>()
+        .Has("request", "", [](const M& match) { return std::optional(match.request); })
+        .Has("tried", "what was asked for", &M::tried)
+        .Has("allocated", "before it, on an unlimited card", &M::allocated)
+        .Has("alike", "requests of the run that would print the same message", &M::alike)
+        .Has("refused", "the step, in the memory that was available, fails at this very request", &M::refused)
+        .Has("fails_elsewhere", "it fails at another request", &M::fails_elsewhere)
+        .Has("difference", "of the message's allocated bytes from these, as a share", &M::difference);
+  }
+};
+
+template <>
+struct Described<ExplainedStep> {
+  static constexpr const char* kName = "";
+  static Fields<ExplainedStep> Make() {
+    using S = ExplainedStep;
+    return Fields<S>()
+        .Has("model", "", [](const S& of) { return of.question.model; })
+        .Has("batch", "", [](const S& of) { return of.question.batch; })
+        .Has("batch_found", "it was not given", &S::batch_found)
+        .Has("spec", "the options behind the answer", [](const S& of) { return SpecOf{of.question.spec}; })
+        .Has("match", "the request that failed", &S::match)
+        .Has("room", "what the allocator could take there", &S::room)
+        .Has("room_told", "by the message; else the card's size less a context", &S::room_told)
+        .Has("refused", "of the same step replayed in that room; null: it fits", &S::refused)
+        .Has("expandable_fits", "with expandable segments", &S::expandable_fits)
+        .Has("largest_batch", "in that room",
+             [](const S& of) { return of.largest ? std::optional(of.largest->largest_batch) : std::nullopt; })
+        .Has("plan", "the command line that says what to change", &S::plan);
+  }
+};
+
+template <>
+struct Described<ExplainReport> {
+  static constexpr const char *kName = "", *kAnswer = "explain", *kTitle = "why memory ran out";
+  static Fields<ExplainReport> Make() {
+    return Fields<ExplainReport>()
+        .Has("file", "where the message stood", &ExplainReport::file)
+        .Has("message", "what it says; null: nothing about it", &ExplainReport::message)
+        .Has("cause", "docs/oom.md lists them", &ExplainReport::cause)
+        .Has("shares", "of the card", &ExplainReport::shares)
+        .Has("step", "--model: the step that the message is about", &ExplainReport::step)
+        .Has("notes", "", &ExplainReport::notes);
+  }
+};
+
+Json ToJson(const ExplainReport& report) { return AnswerJson(report); }
+
+Json ExplainSchema() { return AnswerSchema<ExplainReport>(); }
 
 }  // namespace vramplan

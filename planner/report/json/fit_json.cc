@@ -1,154 +1,227 @@
 #include <algorithm>
 
 #include "planner/report/fit.h"
-#include "planner/report/parts/bottleneck.h"
+#include "planner/report/json/parts.h"
+#include "planner/report/json/schemas.h"
 #include "planner/report/parts/breakdown.h"
 
 namespace vramplan {
+
+template <>
+struct Described<WhatIf> {
+  static constexpr const char* kName = "";
+  static Fields<WhatIf> Make() {
+    return Fields<WhatIf>()
+        .Has("setting", "an environment variable or an option", &WhatIf::setting)
+        .Has("allocator_conf", "its value", &WhatIf::conf)
+        .Has("verdict", "", &WhatIf::verdict)
+        .Has("largest_batch", "", &WhatIf::largest_batch);
+  }
+};
+
+template <>
+struct Described<Remedy> {
+  static constexpr const char* kName = "";
+  static Fields<Remedy> Make() {
+    return Fields<Remedy>()
+        .Has("options", "what to type besides", &Remedy::options)
+        .Has("device", "bytes on the device, at the batch that was asked for", &Remedy::needs)
+        .Has("safe_batch", "", &Remedy::safe_batch)
+        .Has("largest_batch", "", &Remedy::largest_batch);
+  }
+};
+
+template <>
+struct Described<Serving::Row> {
+  static constexpr const char* kName = "";
+  static Fields<Serving::Row> Make() {
+    return Fields<Serving::Row>()
+        .Has("tokens", "of each sequence", &Serving::Row::tokens)
+        .Has("safe_sequences", "", &Serving::Row::safe)
+        .Has("largest_sequences", "", &Serving::Row::largest);
+  }
+};
+template <>
+struct Described<Serving> {
+  static constexpr const char* kName = "";
+  static Fields<Serving> Make() {
+    return Fields<Serving>()
+        .Has("rows", "from short to long, up to the first that does not fit", &Serving::rows)
+        .Has("sequences", "that were asked for", &Serving::sequences)
+        .Has("longest_tokens", "that are safe with so many; 0: none", &Serving::longest);
+  }
+};
+
+template <>
+struct Described<KeptGraphs> {
+  static constexpr const char* kName = "";
+  static Fields<KeptGraphs> Make() {
+    return Fields<KeptGraphs>()
+        .Has("each_batch", "bytes that each leaves", &KeptGraphs::each)
+        .Has("full_in_batch", "the batch of the loop that does not fit", &KeptGraphs::full);
+  }
+};
+
 namespace {
 
-Json GpuJson(const CardFit& card) {
-  Json object = Json::Object();
-  object.Set("id", card.id)
-      .Set("name", card.device.name)
-      .Set("usable_bytes", card.device.usable)
-      .Set("reserve_bytes", card.device.reserve)
-      .Set("held_bytes", card.device.held)
-      .Set("context_bytes", card.device.context.likely)
-      .Set("context_source", card.device.context.source)
-      .Set("source", card.device.source);
-  if (!card.device.pool.source.empty()) object.Set("pool", PoolJson(card.device));
-  return object;
-}
+struct GpuOf {
+  const CardFit& card;
+};
+struct RungOf {
+  const LadderRow& row;
+  Bytes context;
+};
 
-// Null where no batch is safe.
-Json SafeJson(const CardFit& card) { return card.safe_batch > 0 ? Json(card.safe_batch) : Json(); }
+std::optional<int64_t> SafeBatch(const CardFit& card) { return OrNone(card.safe_batch); }
 
-Json WhatIfJson(const std::vector<WhatIf>& others) {
-  Json rows = Json::Array();
-  for (const WhatIf& other : others) {
-    Json row = Json::Object();
-    row.Set("setting", other.setting)
-        .Set("allocator_conf", other.conf)
-        .Set("verdict", Name(other.verdict))
-        .Set("largest_batch", other.largest_batch);
-    rows.Push(std::move(row));
+}  // namespace
+
+template <>
+struct Described<GpuOf> {
+  static constexpr const char* kName = "";
+  static Fields<GpuOf> Make() {
+    return Fields<GpuOf>()
+        .Has("id", "of the catalogue; empty for a bare size", [](const GpuOf& of) { return of.card.id; })
+        .Has("name", "", [](const GpuOf& of) { return of.card.device.name; })
+        .Has("usable_bytes", "that a program can get", [](const GpuOf& of) { return of.card.device.usable; })
+        .Has("reserve_bytes", "to be left free", [](const GpuOf& of) { return of.card.device.reserve; })
+        .Has("held_bytes", "by others", [](const GpuOf& of) { return of.card.device.held; })
+        .Has("context_bytes", "likely", [](const GpuOf& of) { return of.card.device.context.likely; })
+        .Has("context_source", "", [](const GpuOf& of) { return of.card.device.context.source; })
+        .Has("source", "of what is usable", [](const GpuOf& of) { return of.card.device.source; })
+        .May("pool", "of a runtime that takes its memory before it needs it", [](const GpuOf& of) {
+          const Pool& pool = of.card.device.pool;
+          return pool.source.empty() ? std::nullopt : std::optional(pool);
+        });
   }
-  return rows;
-}
+};
 
-Json RemediesJson(const std::vector<Remedy>& remedies) {
-  Json rows = Json::Array();
-  for (const Remedy& remedy : remedies) {
-    Json row = Json::Object();
-    row.Set("options", remedy.options)
-        .Set("device", remedy.needs.count())
-        .Set("safe_batch", remedy.safe_batch)
-        .Set("largest_batch", remedy.largest_batch);
-    rows.Push(std::move(row));
+template <>
+struct Described<RungOf> {
+  static constexpr const char* kName = "";
+  static Fields<RungOf> Make() {
+    return Fields<RungOf>()
+        .Has("precision", "", [](const RungOf& of) { return of.row.precision; })
+        .Has("checkpointing", "none, or how many modules", [](const RungOf& of) { return CheckpointingText(of.row); })
+        .Has("largest_batch", "", [](const RungOf& of) { return of.row.largest.largest_batch; })
+        .Has("peak_device", "at that batch", [](const RungOf& of) {
+          const std::optional<Peak>& peak = of.row.largest.peak;
+          return peak ? std::optional(DeviceBytes(*peak, of.context)) : std::nullopt;
+        });
   }
-  return rows;
-}
+};
 
-Json ServingJson(const std::optional<Serving>& serving) {
-  if (!serving) return Json();
-  Json rows = Json::Array();
-  for (const Serving::Row& row : serving->rows) {
-    Json object = Json::Object();
-    object.Set("tokens", row.tokens).Set("safe_sequences", row.safe).Set("largest_sequences", row.largest);
-    rows.Push(std::move(object));
+// A row of --gpu all.
+template <>
+struct Described<CardFit> {
+  static constexpr const char* kName = "";
+  static Fields<CardFit> Make() {
+    return Fields<CardFit>()
+        .Has("id", "of the catalogue", &CardFit::id)
+        .Has("name", "", [](const CardFit& card) { return card.device.name; })
+        .Has("usable_bytes", "", [](const CardFit& card) { return card.device.usable; })
+        .Has("verdict", "", &CardFit::verdict)
+        .Has("peak_device", "likely",
+             [](const CardFit& card) { return DeviceBytes(card.peak, card.device.context.likely); })
+        .Has("peak_device_low", "", [](const CardFit& card) { return card.band.device().low; })
+        .Has("peak_device_high", "", [](const CardFit& card) { return card.band.device().high; })
+        .Has("largest_batch", "", [](const CardFit& card) { return card.largest.largest_batch; })
+        .Has("safe_batch", "", SafeBatch)
+        .Has("first_failing_batch", "", [](const CardFit& card) { return card.largest.first_failing_batch; })
+        .Has("source", "of what is usable", [](const CardFit& card) { return card.device.source; });
   }
-  Json object = Json::Object();
-  object.Set("rows", std::move(rows)).Set("sequences", serving->sequences).Set("longest_tokens", serving->longest);
-  return object;
-}
+};
 
-Json LadderJson(const Fit& fit) {
-  Json ladder = Json::Array();
-  for (const LadderRow& row : fit.ladder) {
-    Json object = Json::Object();
-    object.Set("precision", Name(row.precision))
-        .Set("checkpointing", CheckpointingText(row))
-        .Set("largest_batch", row.largest.largest_batch)
-        .Set("peak_device",
-             row.largest.peak ? Json(DeviceBytes(*row.largest.peak, fit.card.device.context.likely)) : Json());
-    ladder.Push(std::move(object));
+// Both answers of `fit` have one schema: what a matrix of cards does not say is null, or left out.
+namespace {
+
+struct FitAnswer {
+  const StepQuestion& question;
+  const Notes& notes;
+  const Fit* one = nullptr;
+  const FitMatrix* many = nullptr;
+
+  Verdict verdict() const {
+    if (one != nullptr) return one->card.verdict;
+    Verdict best = Verdict::kDoesNotFit;
+    for (const CardFit& card : many->cards) best = std::min(best, card.verdict);
+    return best;
   }
-  return ladder;
+};
+
+// Read of a card, where there is one.
+template <typename Get>
+auto Of(Get get) {
+  return [get](const FitAnswer& answer) {
+    using V = std::remove_cvref_t<std::invoke_result_t<Get, const Fit&>>;
+    if constexpr (requires(V value) { value.has_value(); }) {
+      return answer.one != nullptr ? V(std::invoke(get, *answer.one)) : V();
+    } else {
+      return answer.one != nullptr ? std::optional<V>(std::invoke(get, *answer.one)) : std::nullopt;
+    }
+  };
 }
 
 }  // namespace
 
-Json ToJson(const Fit& fit) {
-  const CardFit& card = fit.card;
-  Json object = Json::Object();
-  object.Set("schema", "vramplan.fit/1")
-      .Set("verdict", Name(card.verdict))
-      .Set("model", ToJson(fit.question.model))
-      .Set("spec", SpecJson(fit.question.spec))
-      .Set("gpu", GpuJson(card))
-      .Set("batch", fit.question.batch)
-      .Set("peak", PeakJson(card.peak, fit.place, card.device.context.likely))
-      .Set("device", ToJson(card.band))
-      .Set("on_a_larger_card", card.OnALargerCard())
-      .Set("margin_bytes", card.MarginAt(card.band.device().likely))
-      .Set("margin_bytes_high", card.MarginAt(card.band.device().high))
-      .Set("categories", CategoriesJson(card.peak))
-      .Set("largest_batch", card.largest.largest_batch)
-      .Set("safe_batch", SafeJson(card))
-      .Set("first_failing_batch", card.largest.first_failing_batch)
-      .Set("binding", BottleneckJson(card.largest.bottleneck))
-      .Set("ladder", LadderJson(fit))
-      .Set("what_if", WhatIfJson(fit.what_if))
-      .Set("remedies", RemediesJson(fit.remedies))
-      .Set("serving", ServingJson(fit.serving))
-      .Set("cards", Json::Array())
-      .Set("assumptions", ToJson(fit.assumptions))
-      .Set("assumptions_together", TogetherJson(fit.assumptions))
-      .Set("notes", ToJson(fit.notes));
-  if (fit.kept) {
-    Json kept = Json::Object();
-    object.Set("kept_graphs", std::move(kept.Set("each_batch", fit.kept->each).Set("full_in_batch", fit.kept->full)));
+template <>
+struct Described<FitAnswer> {
+  static constexpr const char *kName = "", *kAnswer = "fit", *kTitle = "whether a step fits a card";
+  static Fields<FitAnswer> Make() {
+    return Fields<FitAnswer>()
+        .Has("verdict", "fits, tight or does-not-fit", &FitAnswer::verdict)
+        .Has("model", "", [](const FitAnswer& of) { return of.question.model; })
+        .Has("spec", "the options behind the answer", [](const FitAnswer& of) { return SpecOf{of.question.spec}; })
+        .Has("gpu", "null for several cards", Of([](const Fit& fit) { return GpuOf{fit.card}; }))
+        .Has("batch", "that was asked for", [](const FitAnswer& of) { return of.question.batch; })
+        .Has("peak", "at that batch", Of([](const Fit& fit) {
+               return PeakAt{fit.card.peak, fit.place, fit.card.device.context.likely};
+             }))
+        .May("device", "how sure the bytes on the device are", Of([](const Fit& fit) { return fit.card.band; }))
+        .May("on_a_larger_card", "device bytes on a card that is never full, where PyTorch gives no cache back",
+             Of([](const Fit& fit) { return fit.card.OnALargerCard(); }))
+        .May("margin_bytes", "left at the likely value; below zero: too much",
+             Of([](const Fit& fit) { return fit.card.MarginAt(fit.card.band.device().likely); }))
+        .May("margin_bytes_high", "left at the high end",
+             Of([](const Fit& fit) { return fit.card.MarginAt(fit.card.band.device().high); }))
+        .May("categories", "bytes at the peak by what they are",
+             Of([](const Fit& fit) { return CategoriesOf{fit.card.peak}; }))
+        .Has("largest_batch", "that fits at the likely value; 0: none",
+             Of([](const Fit& fit) { return fit.card.largest.largest_batch; }))
+        .Has("safe_batch", "the largest that fits at the high end, too",
+             Of([](const Fit& fit) { return SafeBatch(fit.card); }))
+        .Has("first_failing_batch", "", Of([](const Fit& fit) { return fit.card.largest.first_failing_batch; }))
+        .Has("binding", "what fails at that batch", Of([](const Fit& fit) { return fit.card.largest.bottleneck; }))
+        .Has("ladder", "the largest batch with other precisions",
+             [](const FitAnswer& of) {
+               std::vector<RungOf> rungs;
+               if (of.one == nullptr) return rungs;
+               for (const LadderRow& row : of.one->ladder) rungs.push_back({row, of.one->card.device.context.likely});
+               return rungs;
+             })
+        .May("what_if", "other settings of the allocator that change the answer",
+             Of([](const Fit& fit) { return fit.what_if; }))
+        .May("remedies", "options that make a named model fit", Of([](const Fit& fit) { return fit.remedies; }))
+        .May("serving", "--mode serve; else null",
+             Of([](const Fit& fit) { return std::optional<std::optional<Serving>>(fit.serving); }))
+        .Has("cards", "of --gpu all",
+             [](const FitAnswer& of) { return of.many != nullptr ? of.many->cards : std::vector<CardFit>(); })
+        .May("assumptions", "what the input does not say", Of([](const Fit& fit) { return fit.assumptions; }))
+        .May("assumptions_together", "the ends that they have together",
+             Of([](const Fit& fit) { return JointlyOf{fit.assumptions}; }))
+        .Has("notes", "", [](const FitAnswer& of) { return of.notes; })
+        .May("kept_graphs", "a loop that sums losses and calls no backward: each batch leaves its graph",
+             Of([](const Fit& fit) { return fit.kept; }))
+        .May("host", "--host", Of([](const Fit& fit) { return fit.host; }));
   }
-  if (fit.host) object.Set("host", ToJson(*fit.host));
-  return object;
-}
+};
+
+Json ToJson(const Fit& fit) { return AnswerJson(FitAnswer{.question = fit.question, .notes = fit.notes, .one = &fit}); }
 
 Json ToJson(const FitMatrix& matrix) {
-  Verdict best = Verdict::kDoesNotFit;
-  Json cards = Json::Array();
-  for (const CardFit& card : matrix.cards) {
-    best = std::min(best, card.verdict);
-    Json row = Json::Object();
-    row.Set("id", card.id)
-        .Set("name", card.device.name)
-        .Set("usable_bytes", card.device.usable)
-        .Set("verdict", Name(card.verdict))
-        .Set("peak_device", DeviceBytes(card.peak, card.device.context.likely))
-        .Set("peak_device_low", card.band.device().low)
-        .Set("peak_device_high", card.band.device().high)
-        .Set("largest_batch", card.largest.largest_batch)
-        .Set("safe_batch", SafeJson(card))
-        .Set("first_failing_batch", card.largest.first_failing_batch)
-        .Set("source", card.device.source);
-    cards.Push(std::move(row));
-  }
-  Json object = Json::Object();
-  object.Set("schema", "vramplan.fit/1")
-      .Set("verdict", Name(best))
-      .Set("model", ToJson(matrix.question.model))
-      .Set("spec", SpecJson(matrix.question.spec))
-      .Set("gpu", Json())
-      .Set("batch", matrix.question.batch)
-      .Set("peak", Json())
-      .Set("largest_batch", Json())
-      .Set("safe_batch", Json())
-      .Set("first_failing_batch", Json())
-      .Set("binding", Json())
-      .Set("ladder", Json::Array())
-      .Set("cards", std::move(cards))
-      .Set("notes", ToJson(matrix.notes));
-  return object;
+  return AnswerJson(FitAnswer{.question = matrix.question, .notes = matrix.notes, .many = &matrix});
 }
+
+Json FitSchema() { return AnswerSchema<FitAnswer>(); }
 
 }  // namespace vramplan

@@ -1,6 +1,7 @@
 #include "graph/layers/trained.h"
 #include "planner/lifetimes/lifetimes.h"
 #include "planner/report/inspect.h"
+#include "planner/report/json/parts.h"
 #include "planner/report/parts/inspect_parts.h"
 #include "planner/spec/trained.h"
 
@@ -187,7 +188,7 @@ Json ToJson(const Inspection& inspection, Dump dump) {
   for (const TensorId id : UnknownTensors(inspection)) unknown.Push(graph[id].name);
   object.Set("tensors", TensorsJson(inspection, all))
       .Set("unknown_shapes", std::move(unknown))
-      .Set("notes", ToJson(inspection.notes));
+      .Set("notes", JsonOf(inspection.notes));
   return object;
 }
 

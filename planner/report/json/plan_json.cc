@@ -1,118 +1,175 @@
-#include "planner/report/parts/breakdown.h"
+#include "planner/report/json/parts.h"
+#include "planner/report/json/schemas.h"
 #include "planner/report/plan.h"
 
 namespace vramplan {
 namespace {
 
-Json LevelsJson(const Peak& peak, Bytes context) {
-  Json object = Json::Object();
-  object.Set("requested", peak.peak.requested)
-      .Set("allocated", peak.peak.allocated)
-      .Set("reserved", peak.peak.reserved)
-      .Set("device", DeviceBytes(peak, context));
-  return object;
-}
+struct PlanOf {
+  const Plan& plan;
+  Bytes context;
+};
 
-Json PlanJson(const Plan& plan, Bytes context) {
-  Json paths = Json::Array();
-  for (const std::string& path : plan.checkpoint) paths.Push(path);
-  Json saved = Json::Array();
-  for (const SavedCall& call : plan.saved) {
-    Json row = Json::Object();
-    row.Set("module", call.module).Set("operator", call.op).Set("occurrence", int64_t{call.occurrence});
-    saved.Push(std::move(row));
-  }
-  Json object = Json::Object();
-  object.Set("batch", plan.batch)
-      .Set("accumulate", plan.accumulate)
-      .Set("precision", Name(plan.precision))
-      .Set("optimizer_impl", Name(plan.optimizer_impl))
-      .Set("tier", Name(plan.tier))
-      .Set("checkpoint", std::move(paths))
-      .Set("saved", std::move(saved))
-      .Set("peak", LevelsJson(plan.peak, context))
-      .Set("overhead", plan.overhead)
-      .Set("bound", plan.bound)
-      .Set("gap", plan.gap())
-      .Set("proved_optimal", plan.proved_optimal())
-      .Set("step_seconds", plan.seconds);
-  return object;
-}
+struct ShardingOf {
+  const StepParts& parts;
+  Bytes capacity;
+  std::optional<int64_t> Cards(size_t stage) const { return CardsUnderZero(parts, capacity)[stage - 1]; }
+};
 
-Json PlanLadderJson(const PlanReport& report) {
-  Json ladder = Json::Array();
-  for (const PlanRung& rung : report.ladder.rungs) {
-    Json object = Json::Object();
-    object.Set("change", rung.change)
-        .Set("option", rung.option)
-        .Set("saves", rung.saves)
-        .Set("largest_batch", rung.batch)
-        .Set("time", rung.time);
-    ladder.Push(std::move(object));
-  }
-  return ladder;
-}
+struct PlanCard {
+  const PlanReport& report;
+};
 
-Json ShardingJson(const PlanReport& report) {
-  const Bytes capacity = report.device.CapacityWith(report.device.context.likely);
-  const auto cards = CardsUnderZero(report.parts, capacity);
-  Json object = Json::Object();
-  object.Set("parameters", report.parts.parameters)
-      .Set("gradients", report.parts.gradients)
-      .Set("optimizer_state", report.parts.optimizer_state)
-      .Set("rest", report.parts.rest)
-      .Set("exceeds_alone", ExceedsAlone(report.parts, capacity))
-      .Set("zero", ZeroInWords(report.parts, capacity))
-      .Set("zero_1_cards", cards[0])
-      .Set("zero_2_cards", cards[1])
-      .Set("zero_3_cards", cards[2]);
-  return object;
-}
-
-// What rematerialising tensor by tensor takes, of the chosen plan's step: {"bound", "overhead"}.
-Json IdealJson(const std::optional<Ideal>& ideal) {
-  if (!ideal) return Json();
-  Json object = Json::Object();
-  object.Set("bound", ideal->bound).Set("overhead", ideal->overhead ? Json(*ideal->overhead) : Json());
-  return object;
+std::optional<PlanOf> ChosenOf(const PlanReport& of) {
+  if (!of.decision.chosen) return std::nullopt;
+  return PlanOf{*of.decision.chosen, of.device.context.likely};
 }
 
 }  // namespace
 
-Json ToJson(const PlanReport& report) {
-  const Bytes context = report.device.context.likely;
-  Json alternatives = Json::Array();
-  for (const Plan& plan : report.decision.alternatives) alternatives.Push(PlanJson(plan, context));
-  const std::optional<Plan>& chosen = report.decision.chosen;
-  Json gpu = Json::Object();
-  gpu.Set("id", report.id)
-      .Set("name", report.device.name)
-      .Set("usable_bytes", report.device.usable)
-      .Set("reserve_bytes", report.device.reserve)
-      .Set("held_bytes", report.device.held)
-      .Set("context_bytes", context);
-  Json object = Json::Object();
-  object.Set("schema", "vramplan.plan/1")
-      .Set("model", ToJson(report.question.model))
-      .Set("spec", SpecJson(report.question.spec))
-      .Set("gpu", std::move(gpu))
-      .Set("verdict", Name(report.on.verdict))
-      .Set("chosen", chosen ? PlanJson(*chosen, context) : Json())
-      .Set("instead", report.instead ? PlanJson(*report.instead, context) : Json())
-      .Set("safe_batch", report.safe_batch > 0 ? Json(report.safe_batch) : Json())
-      .Set("device", chosen ? ToJson(report.on.band) : Json())
-      .Set("on_a_larger_card", chosen ? Json(report.on.OnALargerCard()) : Json())
-      .Set("first_failing_batch", chosen ? chosen->first_failing_batch : Json())
-      .Set("most_of_any_plan", report.decision.most_of_any_plan)
-      .Set("alternatives", std::move(alternatives))
-      .Set("tensors", IdealJson(report.ideal))
-      .Set("ladder", PlanLadderJson(report))
-      .Set("next_card", report.next_card ? Json(*report.next_card) : Json())
-      .Set("does_not_fit", chosen ? Json() : ShardingJson(report))
-      .Set("assumptions", ToJson(report.assumptions))
-      .Set("assumptions_together", TogetherJson(report.assumptions))
-      .Set("notes", ToJson(report.notes));
-  return object;
-}
+template <>
+struct Described<SavedCall> {
+  static constexpr const char* kName = "";
+  static Fields<SavedCall> Make() {
+    return Fields<SavedCall>()
+        .Has("module", "", &SavedCall::module)
+        .Has("operator", "overload, as PyTorch prints it", &SavedCall::op)
+        .Has("occurrence", "of the overload, within one call of the module", &SavedCall::occurrence);
+  }
+};
+
+template <>
+struct Described<PlanOf> {
+  static constexpr const char* kName = "plan";
+  static Fields<PlanOf> Make() {
+    return Fields<PlanOf>()
+        .Has("batch", "the micro-batch", [](const PlanOf& of) { return of.plan.batch; })
+        .Has("accumulate", "micro-batches a step", [](const PlanOf& of) { return of.plan.accumulate; })
+        .Has("precision", "", [](const PlanOf& of) { return of.plan.precision; })
+        .Has("optimizer_impl", "", [](const PlanOf& of) { return of.plan.optimizer_impl; })
+        .Has("tier", "what is recomputed", [](const PlanOf& of) { return of.plan.tier; })
+        .Has("checkpoint", "paths of the modules that are checkpointed",
+             [](const PlanOf& of) { return of.plan.checkpoint; })
+        .Has("saved", "calls in there that do not run again", [](const PlanOf& of) { return of.plan.saved; })
+        .Has("peak", "",
+             [](const PlanOf& of) {
+               return LevelsAt{of.plan.peak, of.context};
+             })
+        .Has("overhead", "time of recomputing, as a share of the step without it",
+             [](const PlanOf& of) { return of.plan.overhead; })
+        .Has("bound", "no plan of this tier has a smaller overhead", [](const PlanOf& of) { return of.plan.bound; })
+        .Has("gap", "between both, as a share of the step", [](const PlanOf& of) { return of.plan.gap(); })
+        .Has("proved_optimal", "", [](const PlanOf& of) { return of.plan.proved_optimal(); })
+        .Has("step_seconds", "an estimate", [](const PlanOf& of) { return of.plan.seconds; });
+  }
+};
+
+template <>
+struct Described<PlanRung> {
+  static constexpr const char* kName = "";
+  static Fields<PlanRung> Make() {
+    return Fields<PlanRung>()
+        .Has("change", "in words", &PlanRung::change)
+        .Has("option", "as typed", &PlanRung::option)
+        .Has("saves", "of the reserved peak; below zero: it takes more", &PlanRung::saves)
+        .Has("largest_batch", "with this change alone; 0: none", &PlanRung::batch)
+        .Has("time", "a sample takes so much more: 0.09 is 9 %", &PlanRung::time);
+  }
+};
+
+template <>
+struct Described<Ideal> {
+  static constexpr const char* kName = "";
+  static Fields<Ideal> Make() {
+    return Fields<Ideal>()
+        .Has("bound", "no schedule of this order of operators has a smaller overhead", &Ideal::bound)
+        .Has("overhead", "of one that was found", &Ideal::overhead);
+  }
+};
+
+template <>
+struct Described<ShardingOf> {
+  static constexpr const char* kName = "";
+  static Fields<ShardingOf> Make() {
+    return Fields<ShardingOf>()
+        .Has("parameters", "", [](const ShardingOf& of) { return of.parts.parameters; })
+        .Has("gradients", "", [](const ShardingOf& of) { return of.parts.gradients; })
+        .Has("optimizer_state", "", [](const ShardingOf& of) { return of.parts.optimizer_state; })
+        .Has("rest", "", [](const ShardingOf& of) { return of.parts.rest; })
+        .Has("exceeds_alone", "which part does",
+             [](const ShardingOf& of) { return ExceedsAlone(of.parts, of.capacity); })
+        .Has("zero", "in words", [](const ShardingOf& of) { return ZeroInWords(of.parts, of.capacity); })
+        .Has("zero_1_cards", "", [](const ShardingOf& of) { return of.Cards(1); })
+        .Has("zero_2_cards", "", [](const ShardingOf& of) { return of.Cards(2); })
+        .Has("zero_3_cards", "", [](const ShardingOf& of) { return of.Cards(3); });
+  }
+};
+
+template <>
+struct Described<PlanCard> {
+  static constexpr const char* kName = "";
+  static Fields<PlanCard> Make() {
+    return Fields<PlanCard>()
+        .Has("id", "of the catalogue; empty for a bare size", [](const PlanCard& of) { return of.report.id; })
+        .Has("name", "", [](const PlanCard& of) { return of.report.device.name; })
+        .Has("usable_bytes", "that a program can get", [](const PlanCard& of) { return of.report.device.usable; })
+        .Has("reserve_bytes", "to be left free", [](const PlanCard& of) { return of.report.device.reserve; })
+        .Has("held_bytes", "by others", [](const PlanCard& of) { return of.report.device.held; })
+        .Has("context_bytes", "likely", [](const PlanCard& of) { return of.report.device.context.likely; });
+  }
+};
+
+template <>
+struct Described<PlanReport> {
+  static constexpr const char *kName = "", *kAnswer = "plan", *kTitle = "what to change so that a step fits";
+  static Fields<PlanReport> Make() {
+    return Fields<PlanReport>()
+        .Has("model", "", [](const PlanReport& of) { return of.question.model; })
+        .Has("spec", "the options behind the answer", [](const PlanReport& of) { return SpecOf{of.question.spec}; })
+        .Has("gpu", "", [](const PlanReport& of) { return PlanCard{of}; })
+        .Has("verdict", "of the chosen plan: fits, tight or does-not-fit",
+             [](const PlanReport& of) { return of.on.verdict; })
+        .Has("chosen", "null: no plan fits", ChosenOf)
+        .Has("instead", "if no plan holds the batch: the same samples a step, accumulated",
+             [](const PlanReport& of) {
+               return of.instead ? std::optional(PlanOf{*of.instead, of.device.context.likely}) : std::nullopt;
+             })
+        .Has("safe_batch", "the largest with the chosen plan's settings",
+             [](const PlanReport& of) { return OrNone(of.safe_batch); })
+        .Has("device", "how sure the bytes on the device are",
+             [](const PlanReport& of) { return of.decision.chosen ? std::optional(of.on.band) : std::nullopt; })
+        .Has("on_a_larger_card", "device bytes on a card that is never full, where PyTorch gives no cache back",
+             [](const PlanReport& of) {
+               return of.decision.chosen ? std::optional(of.on.OnALargerCard()) : std::nullopt;
+             })
+        .Has("first_failing_batch", "",
+             [](const PlanReport& of) {
+               return of.decision.chosen ? of.decision.chosen->first_failing_batch : std::nullopt;
+             })
+        .Has("most_of_any_plan", "the largest batch", [](const PlanReport& of) { return of.decision.most_of_any_plan; })
+        .Has("alternatives", "",
+             [](const PlanReport& of) {
+               std::vector<PlanOf> plans;
+               for (const Plan& plan : of.decision.alternatives) plans.push_back({plan, of.device.context.likely});
+               return plans;
+             })
+        .Has("tensors", "what rematerialising tensor by tensor takes, of the chosen plan's step", &PlanReport::ideal)
+        .Has("ladder", "single changes", [](const PlanReport& of) { return of.ladder.rungs; })
+        .Has("next_card", "the smallest that holds the batch unchanged", &PlanReport::next_card)
+        .Has("does_not_fit", "what the unchanged step is made of, where no plan fits",
+             [](const PlanReport& of) {
+               const Bytes capacity = of.device.CapacityWith(of.device.context.likely);
+               return of.decision.chosen ? std::nullopt : std::optional(ShardingOf{of.parts, capacity});
+             })
+        .Has("assumptions", "what the input does not say", &PlanReport::assumptions)
+        .Has("assumptions_together", "the ends that they have together",
+             [](const PlanReport& of) { return JointlyOf{of.assumptions}; })
+        .Has("notes", "", &PlanReport::notes);
+  }
+};
+
+Json ToJson(const PlanReport& report) { return AnswerJson(report); }
+
+Json PlanSchema() { return AnswerSchema<PlanReport>(); }
 
 }  // namespace vramplan

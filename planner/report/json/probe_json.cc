@@ -1,3 +1,4 @@
+#include "planner/report/json/parts.h"
 #include "planner/report/probe.h"
 
 namespace vramplan {
@@ -92,7 +93,7 @@ Json ToJson(const ProbeReport& report) {
   object.Set("schema", "vramplan.probe/1")
       .Set("driver", std::move(driver))
       .Set("cards", std::move(cards))
-      .Set("notes", ToJson(report.notes));
+      .Set("notes", JsonOf(report.notes));
   return object;
 }
 

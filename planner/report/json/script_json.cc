@@ -1,3 +1,5 @@
+#include "planner/report/json/parts.h"
+#include "planner/report/json/places.h"
 #include "planner/report/parts/breakdown.h"
 #include "planner/report/script.h"
 #include "planner/report/script_growth.h"
@@ -86,7 +88,7 @@ Json Strings(const std::vector<std::string>& texts) {
 Json ToJson(const ScriptReport& report, Json largest) {
   const Recording& recording = report.recording;
   Json peak = CountersJson(recording.peak());
-  peak.Set("device", ToJson(report.band)).Set("step", report.moment.step).Set("phase", Name(report.moment.phase));
+  peak.Set("device", JsonOf(report.band)).Set("step", report.moment.step).Set("phase", Name(report.moment.phase));
   Json ranks = Json::Array();
   for (const ScriptProcess& process : report.processes) {
     Json json = CountersJson(process.peak);
@@ -95,7 +97,7 @@ Json ToJson(const ScriptReport& report, Json largest) {
         .Set("ranks", process.ranks)
         .Set("card", process.card)
         .Set("steps", process.steps)
-        .Set("categories", process.replayed ? CategoriesJson(*process.replayed) : Json());
+        .Set("categories", process.replayed ? JsonOf(CategoriesOf{*process.replayed}) : Json());
     ranks.Push(std::move(json));
   }
   const std::optional<ScriptGrowth> growth = GrowthOf(report);
@@ -110,7 +112,7 @@ Json ToJson(const ScriptReport& report, Json largest) {
       .Set("on_a_larger_card", report.on_a_larger_card ? Json(*report.on_a_larger_card) : Json())
       .Set("steps", ScriptStepsJson(recording))
       .Set("peak", std::move(peak))
-      .Set("places", PlacesJson(report.moment.rows))
+      .Set("places", JsonOf(report.moment.rows))
       .Set("growth", growth ? ToJson(*growth) : Json())
       .Set("seen", NotSeenJson(report))
       .Set("oom", OutOfMemoryJson(report))
@@ -120,7 +122,7 @@ Json ToJson(const ScriptReport& report, Json largest) {
       .Set("largest", std::move(largest))
       .Set("uncovered", Strings(report.card.uncovered))
       .Set("value_dependent", ByValueJson(recording))
-      .Set("notes", ToJson(report.notes));
+      .Set("notes", JsonOf(report.notes));
   return json;
 }
 

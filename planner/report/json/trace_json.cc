@@ -1,3 +1,4 @@
+#include "planner/report/json/parts.h"
 #include "planner/report/trace.h"
 
 namespace vramplan {
@@ -68,7 +69,7 @@ Json ToJson(const TraceReport& report) {
       .Set("recorded", report.file)
       .Set("step", report.step)
       .Set("batch", report.batch)
-      .Set("spec", SpecJson(report.spec))
+      .Set("spec", JsonOf(SpecOf{report.spec}))
       .Set("events", Json::Object()
                          .Set("ours", static_cast<int64_t>(report.ours.size()))
                          .Set("recorded", static_cast<int64_t>(report.recorded.size())))
@@ -84,7 +85,7 @@ Json ToJson(const TraceReport& report) {
       .Set("other_slack", static_cast<int64_t>(comparison.slack.size()))
       .Set("places", std::move(hunks))
       .Set("differences", std::move(differences))
-      .Set("notes", ToJson(report.notes));
+      .Set("notes", JsonOf(report.notes));
   return json;
 }
 

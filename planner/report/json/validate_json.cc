@@ -1,3 +1,4 @@
+#include "planner/report/json/parts.h"
 #include "planner/report/parts/bottleneck.h"
 #include "planner/report/validate.h"
 
@@ -65,7 +66,7 @@ Json TryJson(const CardTry& tried) {
       .Set("levels", ValidateLevelsJson(tried.peak.peak))
       .Set("free_memory_fell", tried.FellInside())
       .Set("refusal", RefusalJson(tried.refusal))
-      .Set("failed_at", BottleneckJson(tried.at))
+      .Set("failed_at", JsonOf(tried.at))
       .Set("error", tried.error ? Json(ToString(*tried.error)) : Json())
       .Set("others_took", tried.others)
       .Set("driver_took", tried.driver)
@@ -152,15 +153,15 @@ Json ToJson(const ValidateReport& report) {
   json.Set("schema", "vramplan.validate/1")
       .Set("verdict", report.seen ? Json(Name(report.judgement.agreement)) : Json("dry-run"))
       .Set("reason", report.judgement.reason)
-      .Set("model", ToJson(report.question.model))
+      .Set("model", JsonOf(report.question.model))
       .Set("gpu", std::move(gpu))
-      .Set("spec", SpecJson(report.question.spec))
+      .Set("spec", JsonOf(SpecOf{report.question.spec}))
       .Set("batch", report.prediction.batch)
       .Set("limits", std::move(limits))
       .Set("predicted", PredictionJson(report))
       .Set("levels", std::move(levels))
       .Set("observed", SeenJson(report))
-      .Set("notes", ToJson(report.notes));
+      .Set("notes", JsonOf(report.notes));
   return json;
 }
 

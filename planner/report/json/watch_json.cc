@@ -1,3 +1,4 @@
+#include "planner/report/json/parts.h"
 #include "planner/report/watch.h"
 
 namespace vramplan {
@@ -53,8 +54,8 @@ Json WatchPredictionJson(const WatchReport& report) {
     return object;
   };
   Json object = Json::Object();
-  object.Set("model", ToJson(report.estimate->question.model))
-      .Set("spec", SpecJson(report.estimate->question.spec))
+  object.Set("model", JsonOf(report.estimate->question.model))
+      .Set("spec", JsonOf(SpecOf{report.estimate->question.spec}))
       .Set("requested", prediction.levels.requested)
       .Set("allocated", prediction.levels.allocated)
       .Set("reserved", prediction.levels.reserved)
@@ -89,7 +90,7 @@ Json ToJson(const WatchReport& report) {
       .Set("explanation", std::move(explanation))
       .Set("saved", report.saved)
       .Set("saved_context", report.saved_context)
-      .Set("notes", ToJson(report.notes));
+      .Set("notes", JsonOf(report.notes));
   return json;
 }
 

@@ -119,30 +119,4 @@ std::string PrintSuggestions(const std::vector<Assumption>& assumptions, const S
   return text + MoreText(told.size() - printed, "would lower it", "would lower it", style);
 }
 
-Json TogetherJson(const std::vector<Assumption>& assumptions) {
-  const auto [least, most] = Together(assumptions);
-  Json ends = Json::Object();
-  ends.Set("low", least).Set("high", most);
-  Json together = Json::Object();
-  together.Set("requested", std::move(ends));
-  return together;
-}
-
-Json ToJson(const std::vector<Assumption>& assumptions) {
-  Json rows = Json::Array();
-  for (const Assumption& each : assumptions) {
-    Json ends = Json::Object();
-    ends.Set("low", each.low).Set("likely", each.likely).Set("high", each.high);
-    Json row = Json::Object();
-    row.Set("code", each.code)
-        .Set("text", each.text)
-        .Set("settle", each.settle)
-        .Set("batch", each.batch)
-        .Set("requested", std::move(ends))
-        .Set("matters", each.Matters());
-    rows.Push(std::move(row));
-  }
-  return rows;
-}
-
 }  // namespace vramplan

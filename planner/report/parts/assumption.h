@@ -53,9 +53,5 @@ std::pair<Bytes, Bytes> Together(const std::vector<Assumption>& assumptions);
 std::string PrintAssumptions(const std::vector<Assumption>& assumptions, const Style& style, bool safe = false);
 // Below the table: the others that matter, as suggestions; "" where there are none.
 std::string PrintSuggestions(const std::vector<Assumption>& assumptions, const Style& style);
-// All of them: [{"code", "text", "settle", "batch", "requested": {"low", "likely", "high"}, "matters"}].
-Json ToJson(const std::vector<Assumption>& assumptions);
-// {"requested": {"low", "high"}}
-Json TogetherJson(const std::vector<Assumption>& assumptions);
 
 }  // namespace vramplan

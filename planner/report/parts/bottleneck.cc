@@ -12,16 +12,4 @@ std::string RequestText(const Bottleneck& at) {
   return at.node.empty() ? text : text + ", at " + at.node;
 }
 
-Json BottleneckJson(const std::optional<Bottleneck>& at) {
-  if (!at) return Json();
-  Json object = Json::Object();
-  object.Set("batch", at->batch)
-      .Set("step", at->step)
-      .Set("phase", Name(at->phase))
-      .Set("node", at->node)
-      .Set("tensor", at->tensor)
-      .Set("bytes", at->bytes);
-  return object;
-}
-
 }  // namespace vramplan

@@ -15,6 +15,5 @@ namespace vramplan {
 std::string WhenText(const Bottleneck& at);
 std::string RequestText(const Bottleneck& at);
 // {"batch", "step", "phase", "node", "tensor", "bytes"}, or null.
-Json BottleneckJson(const std::optional<Bottleneck>& at);
 
 }  // namespace vramplan

@@ -66,19 +66,6 @@ std::vector<BreakdownRow> Breakdown(const Peak& peak, Bytes context) {
   return rows;
 }
 
-Json CategoriesJson(const Peak& peak) {
-  Json object = Json::Object();
-  Bytes sum = peak.moment.slack;
-  for (int i = 0; i < kCategories; ++i) {
-    const Bytes bytes = peak.moment.categories[static_cast<size_t>(i)];
-    object.Set(std::string(Name(static_cast<Category>(i))), bytes);
-    sum += bytes;
-  }
-  object.Set("slack", peak.moment.slack);
-  CHECK(sum == peak.peak.allocated);
-  return object;
-}
-
 std::string PrintBreakdown(const std::vector<BreakdownColumn>& columns, Bytes context, const Style& style, int room) {
   using enum TextTable::Align;
   std::vector<TextTable::Column> layout = {{"at the peak", kLeft, true}};

@@ -28,8 +28,6 @@ std::vector<BreakdownRow> Breakdown(const Peak& peak, Bytes context);
 Bytes DeviceBytes(const Peak& peak, Bytes context);
 
 // {"parameters": ..., "slack": ...}; they sum to peak.allocated.
-Json CategoriesJson(const Peak& peak);
-
 // One column of bytes a peak, the first with shares and bars; the last row is the sum. Unless the style is verbose,
 // rows below a twentieth of the sum in every column are one row, "the rest"; and more of them where the table would have
 // more lines than there is room for, but never fewer than three rows.

@@ -38,12 +38,6 @@ Band& Band::operator+=(const Band& other) {
   return *this;
 }
 
-Json ToJson(const Band& band) {
-  Json object = Json::Object();
-  object.Set("low", band.low).Set("likely", band.likely).Set("high", band.high);
-  return object;
-}
-
 Band DeviceBand::device() const {
   Band sum;
   for (const NamedBand& row : RowsOf(*this)) {
@@ -91,14 +85,6 @@ std::string PrintBand(const DeviceBand& band, const Style& style) {
   table.AddRule();
   table.AddRow({"on the device", ToString(device.low), ToString(device.likely), ToString(device.high)});
   return table.Print(style.width);
-}
-
-Json ToJson(const DeviceBand& band) {
-  Json object = ToJson(band.device());
-  Json parts = Json::Object();
-  for (const NamedBand& row : RowsOf(band)) parts.Set(row.key, ToJson(row.band));
-  object.Set("parts", std::move(parts));
-  return object;
 }
 
 }  // namespace vramplan

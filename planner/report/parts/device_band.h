@@ -27,7 +27,6 @@ struct Band {
   Band& operator+=(const Band& other);
   bool operator==(const Band&) const = default;
 };
-Json ToJson(const Band& band);
 
 struct DeviceBand {
   Band reserved;
@@ -57,6 +56,5 @@ DeviceBand BandOf(Bytes reserved, const ReservedEnds& ends, const ContextBand& c
 
 // The table above; "" when nothing has a width.
 std::string PrintBand(const DeviceBand& band, const Style& style);
-Json ToJson(const DeviceBand& band);
 
 }  // namespace vramplan

@@ -33,16 +33,6 @@ std::vector<HostRow> LoaderRows(const HostQuestion& question) {
   return rows;
 }
 
-Json HostRowsJson(const std::vector<HostRow>& rows) {
-  Json json = Json::Array();
-  for (const HostRow& row : rows) {
-    Json object = Json::Object();
-    object.Set("name", row.name).Set("low", row.low).Set("likely", row.likely).Set("high", row.high);
-    json.Push(std::move(object));
-  }
-  return json;
-}
-
 }  // namespace
 
 Band HostMemory::Sum(const std::vector<HostRow>& rows) const {
@@ -121,16 +111,6 @@ std::string PrintHost(const HostMemory& host, const Style& style) {
   add("the whole step on the CPU", host.on_cpu);
   if (!host.cause.empty()) text += "\n" + Wrapped(host.cause, style.width, "  ") + "\n";
   return text;
-}
-
-Json ToJson(const HostMemory& host) {
-  Json object = Json::Object();
-  object.Set("beside_card", ToJson(host.Sum(host.beside)))
-      .Set("beside_card_rows", HostRowsJson(host.beside))
-      .Set("on_cpu", ToJson(host.Sum(host.on_cpu)))
-      .Set("on_cpu_rows", HostRowsJson(host.on_cpu))
-      .Set("cause", host.cause);
-  return object;
 }
 
 }  // namespace vramplan

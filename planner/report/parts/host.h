@@ -71,6 +71,5 @@ struct CardBytes {
 std::string CauseText(const CardBytes& card, const HostMemory& host);
 
 std::string PrintHost(const HostMemory& host, const Style& style);
-Json ToJson(const HostMemory& host);
 
 }  // namespace vramplan

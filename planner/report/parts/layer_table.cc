@@ -155,25 +155,6 @@ LayerRow SumOf(const std::vector<LayerRow>& rows) {
   return sum;
 }
 
-Json ToJson(const std::vector<LayerRow>& rows) {
-  Json array = Json::Array();
-  for (const LayerRow& row : rows) {
-    Json object = Json::Object();
-    object.Set("name", row.name)
-        .Set("op", row.op)
-        .Set("module", row.module)
-        .Set("parameters", row.parameters)
-        .Set("buffers", row.buffers)
-        .Set("saved", row.saved)
-        .Set("output", row.output)
-        .Set("gradients", row.gradients)
-        .Set("optimizer_state", row.optimizer_state)
-        .Set("peak_temporary", row.peak_temporary);
-    array.Push(std::move(object));
-  }
-  return array;
-}
-
 std::string PrintLayers(const std::vector<LayerRow>& rows, Mode mode, int most, const Style& style) {
   using enum TextTable::Align;
   const bool train = mode == Mode::kTrain;

@@ -36,8 +36,6 @@ std::vector<LayerRow> LayerTable(const Timeline& timeline, const Layers& layers,
 // Sums column by column; name "sum".
 LayerRow SumOf(const std::vector<LayerRow>& rows);
 
-Json ToJson(const std::vector<LayerRow>& rows);
-
 // The `most` biggest layers, the others as one row, and the sum of what is printed. "states" are parameters, buffers,
 // gradients and optimizer state together.
 std::string PrintLayers(const std::vector<LayerRow>& rows, Mode mode, int most, const Style& style);

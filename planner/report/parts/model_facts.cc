@@ -47,18 +47,4 @@ std::string FileName(const std::string& path) {
   return OneLine(slash == std::string::npos ? path : path.substr(slash + 1));
 }
 
-Json ToJson(const ModelFacts& facts) {
-  Json object = Json::Object();
-  object.Set("file", facts.file)
-      .Set("opset", facts.opset)
-      .Set("nodes", facts.nodes)
-      .Set("parameters", facts.parameters)
-      .Set("parameter_bytes", facts.parameter_bytes)
-      .Set("trained_parameters", facts.trained)
-      .Set("frozen_parameters", facts.frozen)
-      .Set("buffer_bytes", facts.buffer_bytes)
-      .Set("batch_symbol", facts.batch_symbol);
-  return object;
-}
-
 }  // namespace vramplan

@@ -37,6 +37,4 @@ ModelFacts FactsOf(const Graph& graph, const Binding& binding, const Layers& lay
 // "resnet50.onnx" of "zoo/resnet50.onnx".
 std::string FileName(const std::string& path);
 
-Json ToJson(const ModelFacts& facts);
-
 }  // namespace vramplan

@@ -11,20 +11,6 @@ namespace {
 constexpr size_t kPrinted = 24;  // segments with a row of their own
 constexpr int kPictureWidth = 32;
 
-Bytes FreeOf(const Segment& segment) {
-  Bytes free;
-  for (const SegmentBlock& block : segment.blocks) free += block.live() ? Bytes() : block.size;
-  return free;
-}
-
-Bytes LargestHole(const Segment& segment) {
-  Bytes largest;
-  for (const SegmentBlock& block : segment.blocks) {
-    if (!block.live()) largest = std::max(largest, block.size);
-  }
-  return largest;
-}
-
 // '#' live, '.' free, ':' both, from the segment's address on.
 std::string Picture(const Segment& segment) {
   std::string drawn;
@@ -70,6 +56,20 @@ std::string PrintFree(const FreeMemory& free, Bytes slack, const Style& style) {
 }
 
 }  // namespace
+
+Bytes FreeOf(const Segment& segment) {
+  Bytes free;
+  for (const SegmentBlock& block : segment.blocks) free += block.live() ? Bytes() : block.size;
+  return free;
+}
+
+Bytes LargestHole(const Segment& segment) {
+  Bytes largest;
+  for (const SegmentBlock& block : segment.blocks) {
+    if (!block.live()) largest = std::max(largest, block.size);
+  }
+  return largest;
+}
 
 FreeMemory FreeIn(const std::vector<Segment>& segments) {
   FreeMemory free;
@@ -122,21 +122,6 @@ std::string PrintSegments(const PeakSegments& at_peak, const PeakMoment& moment,
     text += "  and " + std::to_string(at_peak.segments.size() - order.size()) + " more with less free memory\n";
   }
   return text;
-}
-
-Json ToJson(const PeakSegments& at_peak) {
-  Json rows = Json::Array();
-  for (const Segment& segment : at_peak.segments) {
-    Json row = Json::Object();
-    row.Set("address", segment.address)
-        .Set("size", segment.size)
-        .Set("pool", segment.small_pool ? "small" : "large")
-        .Set("expandable", segment.expandable)
-        .Set("free", FreeOf(segment))
-        .Set("largest_hole", LargestHole(segment));
-    rows.Push(std::move(row));
-  }
-  return rows;
 }
 
 }  // namespace vramplan

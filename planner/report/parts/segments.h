@@ -23,9 +23,10 @@ struct FreeMemory {
   int whole = 0, torn = 0, small = 0;  // segments of each kind
   bool operator==(const FreeMemory&) const = default;
 };
+Bytes FreeOf(const Segment& segment);
+Bytes LargestHole(const Segment& segment);
 FreeMemory FreeIn(const std::vector<Segment>& segments);
 
 std::string PrintSegments(const PeakSegments& at_peak, const PeakMoment& moment, const Style& style);
-Json ToJson(const PeakSegments& at_peak);
 
 }  // namespace vramplan

@@ -18,6 +18,15 @@ std::string CoefficientText(double bytes) {
   return bytes < 0 ? "-" + ToString(Bytes::Of(std::llround(-bytes))) : ToString(Bytes::Of(std::llround(bytes)));
 }
 
+std::optional<int64_t> WholeNumber(const std::string& text) {
+  int64_t number = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (status != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
 std::string_view GrowthName(Growth growth) {
   switch (growth) {
     case Growth::kNone:
@@ -33,15 +42,6 @@ std::string_view GrowthName(Growth growth) {
   }
   return "";
 }
-
-std::optional<int64_t> WholeNumber(const std::string& text) {
-  int64_t number = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (status != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-}  // namespace
 
 std::string UnitOf(const std::string& axis) {
   const auto has = [&](const char* part) { return axis.find(part) != std::string::npos; };
@@ -111,17 +111,6 @@ std::string PrintLaws(const std::vector<SweepLaw>& laws, const Style& style) {
   for (const SweepLaw& law : laws)
     text += Indented(law.axis + std::string(widest - law.axis.size() + 2, ' ') + LawText(law), style);
   return text;
-}
-
-Json ToJson(const std::vector<SweepLaw>& laws) {
-  Json array = Json::Array();
-  for (const SweepLaw& law : laws) {
-    Json object = Json::Object();
-    object.Set("axis", law.axis).Set("unit", law.unit).Set("law", GrowthName(law.law.growth)).Set("from", law.law.from);
-    object.Set("linear", law.law.linear).Set("square", law.law.square).Set("at", law.at);
-    array.Push(std::move(object));
-  }
-  return array;
 }
 
 }  // namespace vramplan

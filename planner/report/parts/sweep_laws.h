@@ -37,11 +37,12 @@ std::vector<SweepLaw> LawsAlong(const std::vector<std::string>& axes, const std:
 // "sample" of a batch, "token" of a sequence, "pixel" of a height; else the dim's own name.
 std::string UnitOf(const std::string& axis);
 
+// "linear", "quadratic" ...
+std::string_view GrowthName(Growth growth);
 // "linear: each further sample 326.80 MiB (at sequence 128), from 4 on".
 std::string LawText(const SweepLaw& law);
 
 // A line for each, indented.
 std::string PrintLaws(const std::vector<SweepLaw>& laws, const Style& style);
-Json ToJson(const std::vector<SweepLaw>& laws);
 
 }  // namespace vramplan

@@ -131,18 +131,4 @@ std::string StringIn(const Json* value) {
   return text == nullptr ? "" : *text;
 }
 
-Json ToJson(const Notes& notes) {
-  Json array = Json::Array();
-  for (const Note& note : notes.all()) {
-    Json object = Json::Object();
-    object.Set("code", note.code)
-        .Set("severity", note.severity == Severity::kWarning ? "warning" : "note")
-        .Set("subject", note.subject)
-        .Set("text", note.text)
-        .Set("hint", note.hint);
-    array.Push(std::move(object));
-  }
-  return array;
-}
-
 }  // namespace vramplan

@@ -61,7 +61,4 @@ Result<Json> ParseJson(const std::string& name, const std::string& text);
 const Json* MemberOf(const Json& object, std::string_view name);
 std::string StringIn(const Json* value);  // empty: no text
 
-// [{"code", "severity", "subject", "text", "hint"}]
-Json ToJson(const Notes& notes);
-
 }  // namespace vramplan

@@ -1,5 +1,7 @@
 // The JSON schemas of docs/schemas. Every answer in JSON that any test asks for is held against them by Do
 // (tests/support/command_line.h); here is what that rests on, and one answer of each kind.
+#include "planner/report/json/schemas.h"
+
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -9,8 +11,10 @@
 #include <set>
 #include <string>
 
+#include "planner/report/writing/fields.h"
 #include "planner/report/writing/json.h"
 #include "tests/support/command_line.h"
+#include "tests/support/expectation.h"
 #include "tests/support/json_schema.h"
 
 namespace vramplan::testing {
@@ -79,12 +83,24 @@ void CollectNames(const Json& schema, std::set<std::string>* names) {
   }
 }
 
+// VRAMPLAN_GOLDEN=update writes the files anew.
+TEST_CASE("schemas: the files are those of the answers' fields") {
+  for (const SchemaRow& row : AnswerSchemas()) {
+    CAPTURE(row.answer);
+    const fs::path file = kSchemas / (std::string(row.answer) + ".schema.json");
+    const std::string text = PrintSchema(row.schema());
+    if (UpdatesGolden()) std::ofstream(file, std::ios::binary) << text;
+    CHECK_EQ(text, TextOf(file));
+  }
+}
+
 TEST_CASE("schemas: every member that a report writes is in one of them, and none is there that nobody writes") {
   std::set<std::string> written, described;
   for (const auto& entry : fs::recursive_directory_iterator(std::string(VRAMPLAN_SOURCE_DIR) + "/planner/report")) {
-    if (entry.path().filename() == "snippets.cc" || entry.path().extension() != ".cc") continue;  // deepspeed's own
+    const fs::path name = entry.path().filename();  // deepspeed's own, and JSON Schema's
+    if (name == "snippets.cc" || name == "fields.cc" || name.extension() != ".cc") continue;
     const std::string text = TextOf(entry.path());
-    static const std::regex kSet("\\.Set\\(\\s*\"([a-z0-9_]+)\"");
+    static const std::regex kSet("\\.(?:Set|Has|May)\\(\\s*\"([a-z0-9_]+)\"");
     for (std::sregex_iterator match(text.begin(), text.end(), kSet), end; match != end; ++match)
       written.insert((*match)[1]);
   }

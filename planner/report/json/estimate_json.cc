@@ -1,0 +1,92 @@
+#include "planner/report/json/parts.h"
+#include "planner/report/json/schemas.h"
+
+namespace vramplan {
+namespace {
+
+struct StepOf {
+  const StepPeak& step;
+  bool validates;
+};
+
+}  // namespace
+
+template <>
+struct Described<StepOf> {
+  static constexpr const char* kName = "";
+  static Fields<StepOf> Make() {
+    return Fields<StepOf>()
+        .Has("step", "from 1", [](const StepOf& of) { return of.step.step; })
+        .Has("requested", "peak within the step, as all levels",
+             [](const StepOf& of) { return of.step.peak.requested; })
+        .Has("allocated", "", [](const StepOf& of) { return of.step.peak.allocated; })
+        .Has("reserved", "", [](const StepOf& of) { return of.step.peak.reserved; })
+        .Has("phase", "where requested peaks: forward, backward or update",
+             [](const StepOf& of) { return of.step.phase; })
+        .Has("after_forward", "requested", [](const StepOf& of) { return of.step.after_forward; })
+        .Has("after_backward", "requested", [](const StepOf& of) { return of.step.after_backward; })
+        .May("validation", "a batch of --eval-batch, not of the training",
+             [](const StepOf& of) { return of.validates ? std::optional(true) : std::nullopt; });
+  }
+};
+
+template <>
+struct Described<ContextBand> {
+  static constexpr const char* kName = "";
+  static Fields<ContextBand> Make() {
+    return Fields<ContextBand>()
+        .Has("low", "", &ContextBand::low)
+        .Has("likely", "", &ContextBand::likely)
+        .Has("high", "", &ContextBand::high)
+        .Has("source", "", &ContextBand::source);
+  }
+};
+
+template <>
+struct Described<Estimate> {
+  static constexpr const char *kName = "", *kAnswer = "estimate", *kTitle = "what a step takes";
+  static Fields<Estimate> Make() {
+    return Fields<Estimate>()
+        .Has("model", "", [](const Estimate& of) { return of.question.model; })
+        .Has("batch", "", [](const Estimate& of) { return of.question.batch; })
+        .Has("spec", "the options behind the answer", [](const Estimate& of) { return SpecOf{of.question.spec}; })
+        .Has("peak", "",
+             [](const Estimate& of) {
+               return PeakAt{of.peak, of.place, of.context.likely};
+             })
+        .Has("device", "how sure the bytes on the device are", [](const Estimate& of) { return of.band; })
+        .Has("steps", "of inference: the first forward",
+             [](const Estimate& of) {
+               std::vector<StepOf> steps;
+               const bool train = of.question.mode == Mode::kTrain;
+               for (size_t i = 0; i < StepsToPrint(of.question, of.peak); ++i)
+                 steps.push_back({of.peak.steps[i], train && of.peak.steps[i].step > of.training_steps});
+               return steps;
+             })
+        .Has("categories", "bytes at the peak by what they are",
+             [](const Estimate& of) { return CategoriesOf{of.peak}; })
+        .Has("context", "the CUDA context and loaded kernels", &Estimate::context)
+        .Has("layers", "in order of execution", &Estimate::layers)
+        .Has("assumptions", "what the input does not say", &Estimate::assumptions)
+        .Has("assumptions_together", "the ends that they have together",
+             [](const Estimate& of) { return JointlyOf{of.assumptions}; })
+        .Has("notes", "", &Estimate::notes)
+        .May("verdict", "fits, tight or does-not-fit, where a card is named",
+             [](const Estimate& of) { return of.device ? std::optional(of.verdict) : std::nullopt; })
+        .May("on_a_larger_card", "device bytes on a card that is never full, where PyTorch gives no cache back",
+             [](const Estimate& of) { return of.device ? std::optional(of.OnALargerCard()) : std::nullopt; })
+        .May("pool", "of a runtime that takes its memory before it needs it",
+             [](const Estimate& of) {
+               const bool has = of.device && !of.device->pool.source.empty();
+               return has ? std::optional(of.device->pool) : std::nullopt;
+             })
+        .May("segments", "--segments: how the allocator's memory lies at the peak",
+             [](const Estimate& of) { return of.segments ? std::optional(of.segments->segments) : std::nullopt; });
+  }
+};
+
+Json ToJson(const Estimate& estimate) { return AnswerJson(estimate); }
+
+Json EstimateSchema() { return AnswerSchema<Estimate>(); }
+
+}  // namespace vramplan

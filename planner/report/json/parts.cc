@@ -1,0 +1,231 @@
+#include "planner/report/json/parts.h"
+
+#include <algorithm>
+
+#include "graph/base/check.h"
+#include "planner/report/parts/breakdown.h"
+
+namespace vramplan {
+namespace {
+
+constexpr char kRequested[] =
+    "bytes that tensors and library workspaces asked for: memory_stats()[\"requested_bytes.all.peak\"]";
+constexpr char kAllocated[] = "bytes of the blocks that they were given: max_memory_allocated()";
+constexpr char kReserved[] = "bytes of the segments taken from the driver: max_memory_reserved()";
+constexpr char kDevice[] = "bytes that nvidia-smi shows: reserved, CUDA context and loaded kernels";
+
+}  // namespace
+
+Fields<Note> Described<Note>::Make() {
+  return Fields<Note>()
+      .Has("code", "kebab-case, stable", &Note::code)
+      .Has("severity", "note or warning",
+           [](const Note& note) { return std::string_view(note.severity == Severity::kWarning ? "warning" : "note"); })
+      .Has("subject", "node, tensor or option; may be empty", &Note::subject)
+      .Has("text", "", &Note::text)
+      .Has("hint", "what to type, or to do; may be empty", &Note::hint);
+}
+
+Fields<Band> Described<Band>::Make() {
+  return Fields<Band>().Has("low", "", &Band::low).Has("likely", "", &Band::likely).Has("high", "", &Band::high);
+}
+
+namespace {
+struct BandParts {
+  const DeviceBand& band;
+};
+}  // namespace
+template <>
+struct Described<BandParts> {
+  static constexpr const char* kName = "";
+  static Fields<BandParts> Make() {
+    return Fields<BandParts>()
+        .Has("reserved", "", [](const BandParts& of) { return of.band.reserved; })
+        .May("cudnn_workspaces", "what cuDNN's heuristics may pick",
+             [](const BandParts& of) { return of.band.convolutions; })
+        .Has("context", "the CUDA context and loaded kernels", [](const BandParts& of) { return of.band.context; });
+  }
+};
+
+Fields<DeviceBand> Described<DeviceBand>::Make() {
+  return Fields<DeviceBand>()
+      .All<Band>(&DeviceBand::device)
+      .Has("parts", "whose sums they are", [](const DeviceBand& band) { return BandParts{band}; });
+}
+
+Fields<Levels> Described<Levels>::Make() {
+  return Fields<Levels>()
+      .Has("requested", kRequested, &Levels::requested)
+      .Has("allocated", kAllocated, &Levels::allocated)
+      .Has("reserved", kReserved, &Levels::reserved);
+}
+
+Fields<SweepLaw> Described<SweepLaw>::Make() {
+  return Fields<SweepLaw>()
+      .Has("axis", "", &SweepLaw::axis)
+      .Has("unit", "token, of sequence", &SweepLaw::unit)
+      .Has("law", "", [](const SweepLaw& of) { return GrowthName(of.law.growth); })
+      .Has("from", "the first value that it holds for", [](const SweepLaw& of) { return of.law.from; })
+      .Has("linear", "bytes of each further unit", [](const SweepLaw& of) { return of.law.linear; })
+      .Has("square", "bytes of its square", [](const SweepLaw& of) { return of.law.square; })
+      .Has("at", "what the other axes were", &SweepLaw::at);
+}
+
+Fields<LevelsAt> Described<LevelsAt>::Make() {
+  return Fields<LevelsAt>()
+      .All<Levels>([](const LevelsAt& at) { return at.peak.peak; })
+      .Has("device", kDevice, [](const LevelsAt& at) { return DeviceBytes(at.peak, at.context); });
+}
+
+Fields<PeakAt> Described<PeakAt>::Make() {
+  return Fields<PeakAt>()
+      .All<LevelsAt>([](const PeakAt& at) {
+        return LevelsAt{at.peak, at.context};
+      })
+      .Has("step", "0: before the first", [](const PeakAt& at) { return at.peak.moment.step; })
+      .Has("phase", "forward, recompute, backward, update or setup",
+           [](const PeakAt& at) { return at.peak.moment.phase; })
+      .Has("node", "the layer whose allocation reaches the peak", [](const PeakAt& at) { return at.place.node; })
+      .Has("op", "the framework's operator", [](const PeakAt& at) { return at.place.op; });
+}
+
+Fields<CategoriesOf> Described<CategoriesOf>::Make() {
+  Fields<CategoriesOf> fields;
+  for (int i = 0; i < kCategories; ++i) {
+    fields.Has(Name(static_cast<Category>(i)).data(), "",
+               [i](const CategoriesOf& of) { return of.peak.moment.categories[static_cast<size_t>(i)]; });
+  }
+  return fields.Has("slack", "bytes of blocks beyond what was requested of them", [](const CategoriesOf& of) {
+    const PeakMoment& moment = of.peak.moment;
+    Bytes sum = moment.slack;
+    for (const Bytes bytes : moment.categories) sum += bytes;
+    CHECK(sum == of.peak.peak.allocated);
+    return moment.slack;
+  });
+}
+
+Fields<ModelFacts> Described<ModelFacts>::Make() {
+  return Fields<ModelFacts>()
+      .Has("file", "", &ModelFacts::file)
+      .Has("opset", "", &ModelFacts::opset)
+      .Has("nodes", "", &ModelFacts::nodes)
+      .Has("parameters", "numbers; a tied weight counts once", &ModelFacts::parameters)
+      .Has("parameter_bytes", "in the types of the file", &ModelFacts::parameter_bytes)
+      .Has("trained_parameters", "numbers", &ModelFacts::trained)
+      .Has("frozen_parameters", "numbers", &ModelFacts::frozen)
+      .Has("buffer_bytes", "", &ModelFacts::buffer_bytes)
+      .Has("batch_symbol", "empty where the file has no name for it", &ModelFacts::batch_symbol);
+}
+
+Fields<Assumption> Described<Assumption>::Make() {
+  return Fields<Assumption>()
+      .Has("code", "kebab-case, stable", &Assumption::code)
+      .Has("text", "", &Assumption::text)
+      .Has("settle", "what to type, or to do, so that nothing is assumed", &Assumption::settle)
+      .Has("batch", "", &Assumption::batch)
+      .Has("requested", "the peak as assumed, and the ends under other answers",
+           [](const Assumption& each) {
+             return Band{each.low, each.likely, each.high};
+           })
+      .Has("matters", "whether people are told", &Assumption::Matters);
+}
+
+namespace {
+struct Ends {
+  Bytes low, high;
+};
+}  // namespace
+template <>
+struct Described<Ends> {
+  static constexpr const char* kName = "";
+  static Fields<Ends> Make() { return Fields<Ends>().Has("low", "", &Ends::low).Has("high", "", &Ends::high); }
+};
+
+Fields<JointlyOf> Described<JointlyOf>::Make() {
+  return Fields<JointlyOf>().Has("requested", kRequested, [](const JointlyOf& of) {
+    const auto [low, high] = Together(of.assumptions);
+    return Ends{low, high};
+  });
+}
+
+Fields<Bottleneck> Described<Bottleneck>::Make() {
+  return Fields<Bottleneck>()
+      .Has("batch", "", &Bottleneck::batch)
+      .Has("step", "", &Bottleneck::step)
+      .Has("phase", "", &Bottleneck::phase)
+      .Has("node", "", &Bottleneck::node)
+      .Has("tensor", "", &Bottleneck::tensor)
+      .Has("bytes", "that there was no room for", &Bottleneck::bytes);
+}
+
+Fields<Pool> Described<Pool>::Make() {
+  return Fields<Pool>()
+      .Has("bytes", "", &Pool::bytes)
+      .Has("taken_whole", "at the start, whatever the step needs", &Pool::taken_whole)
+      .Has("source", "", &Pool::source);
+}
+
+Fields<LayerRow> Described<LayerRow>::Make() {
+  return Fields<LayerRow>()
+      .Has("name", "", &LayerRow::name)
+      .Has("op", "the framework's operator", &LayerRow::op)
+      .Has("module", "", &LayerRow::module)
+      .Has("parameters", "of the first layer that uses them", &LayerRow::parameters)
+      .Has("buffers", "", &LayerRow::buffers)
+      .Has("saved", "for the backward", &LayerRow::saved)
+      .Has("output", "", &LayerRow::output)
+      .Has("gradients", "", &LayerRow::gradients)
+      .Has("optimizer_state", "", &LayerRow::optimizer_state)
+      .Has("peak_temporary", "its temporaries at their highest", &LayerRow::peak_temporary);
+}
+
+Fields<Segment> Described<Segment>::Make() {
+  return Fields<Segment>()
+      .Has("address", "", &Segment::address)
+      .Has("size", "", &Segment::size)
+      .Has("pool", "small or large",
+           [](const Segment& segment) { return std::string_view(segment.small_pool ? "small" : "large"); })
+      .Has("expandable", "", &Segment::expandable)
+      .Has("free", "", FreeOf)
+      .Has("largest_hole", "", LargestHole);
+}
+
+Fields<HostRow> Described<HostRow>::Make() {
+  return Fields<HostRow>()
+      .Has("name", "", &HostRow::name)
+      .Has("low", "", &HostRow::low)
+      .Has("likely", "", &HostRow::likely)
+      .Has("high", "", &HostRow::high);
+}
+
+Fields<HostMemory> Described<HostMemory>::Make() {
+  return Fields<HostMemory>()
+      .Has("beside_card", "RAM", [](const HostMemory& host) { return host.Sum(host.beside); })
+      .Has("beside_card_rows", "", &HostMemory::beside)
+      .Has("on_cpu", "RAM, the whole step on the CPU", [](const HostMemory& host) { return host.Sum(host.on_cpu); })
+      .Has("on_cpu_rows", "", &HostMemory::on_cpu)
+      .Has("cause", "why it fits there and not on the card, or what the card takes more", &HostMemory::cause);
+}
+
+Json JsonType<SpecOf>::Value(const SpecOf& spec) {
+  Json object = Json::Object();
+  for (const SpecRow& row : spec.rows) {
+    std::string name = row.option;
+    std::ranges::replace(name, '-', '_');
+    Json value = Json::Object();
+    object.Set(std::move(name), std::move(value.Set("value", row.value).Set("given", row.given)));
+  }
+  return object;
+}
+
+Json JsonType<SpecOf>::Schema(SchemaParts* parts) {
+  return PartSchema("spec", parts, [](SchemaParts*) {
+    Json properties = Json::Object();
+    properties.Set("value", OptionValueSchema())
+        .Set("given", WithDescription(TypeSchema("boolean"), "whether the user said so; else it was assumed"));
+    Json schema = TypeSchema("object");
+    return schema.Set("additionalProperties", ObjectSchema({Json("value"), Json("given")}, std::move(properties)));
+  });
+}
+
+}  // namespace vramplan

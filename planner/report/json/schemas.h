@@ -1,0 +1,28 @@
+// The schemas of answers, made of their fields (planner/report/writing/fields.h): docs/schemas has them as files.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "planner/report/writing/json.h"
+
+namespace vramplan {
+
+struct SchemaRow {
+  std::string_view answer;  // "fit" of "vramplan.fit/1"
+  Json (*schema)();
+};
+std::span<const SchemaRow> AnswerSchemas();
+
+Json EstimateSchema();
+Json ExplainSchema();
+Json FitSchema();
+Json GpusSchema();
+Json ModelsSchema();
+Json PlanSchema();
+Json RecordSchema();
+Json ReplaySchema();
+Json SolveSchema();
+Json SweepSchema();
+
+}  // namespace vramplan

@@ -1,0 +1,77 @@
+#include "planner/report/json/parts.h"
+#include "planner/report/json/schemas.h"
+#include "planner/report/sweep.h"
+
+namespace vramplan {
+namespace {
+
+struct SweptOf {
+  const SweepReport& report;
+  const SweepRow& row;
+};
+
+// A level, where there was an answer.
+auto Level(Bytes Levels::*level) {
+  return [level](const SweptOf& of) { return of.row.levels ? std::optional((*of.row.levels).*level) : std::nullopt; };
+}
+
+}  // namespace
+
+template <>
+struct Described<SweptOf> {
+  static constexpr const char* kName = "";
+  static Fields<SweptOf> Make() {
+    return Fields<SweptOf>()
+        .Has("values", "by axis",
+             [](const SweptOf& of) {
+               std::vector<std::pair<std::string, std::string>> values;
+               for (size_t i = 0; i < of.row.values.size(); ++i)
+                 values.emplace_back(of.report.axes[i], of.row.values[i]);
+               return values;
+             })
+        .May("requested", "", Level(&Levels::requested))
+        .May("allocated", "", Level(&Levels::allocated))
+        .May("reserved", "", Level(&Levels::reserved))
+        .May("device", "how sure the bytes on the device are",
+             [](const SweptOf& of) { return of.row.levels ? std::optional(of.row.band) : std::nullopt; })
+        .May("failure", "why there is no answer",
+             [](const SweptOf& of) { return of.row.levels ? std::nullopt : std::optional(of.row.failure); })
+        .May("verdict", "fits, tight or does-not-fit, where a card is named",
+             [](const SweptOf& of) { return of.row.verdict; })
+        .May("on_a_larger_card", "device bytes on a card that is never full, where PyTorch gives no cache back",
+             [](const SweptOf& of) {
+               if (!of.row.verdict) return std::optional<Bytes>();
+               return std::optional(of.row.band.device().likely + (of.row.roomy - of.row.levels->reserved));
+             })
+        .May("smallest_card", "of --gpu all; null: none holds it", [](const SweptOf& of) {
+          using Name = std::optional<std::string>;
+          const Name& card = of.row.card;
+          if (!card) return std::optional<Name>();
+          return std::optional<Name>(card->empty() ? Name() : card);
+        });
+  }
+};
+
+template <>
+struct Described<SweepReport> {
+  static constexpr const char *kName = "", *kAnswer = "sweep", *kTitle = "many answers, and how the memory grows";
+  static Fields<SweepReport> Make() {
+    return Fields<SweepReport>()
+        .Has("model", "", [](const SweepReport& of) { return of.question.model; })
+        .Has("spec", "of the first answer", [](const SweepReport& of) { return SpecOf{of.question.spec}; })
+        .Has("axes", "", &SweepReport::axes)
+        .Has("laws", "along each axis of whole numbers", &SweepReport::laws)
+        .Has("rows", "",
+             [](const SweepReport& of) {
+               std::vector<SweptOf> rows;
+               for (const SweepRow& row : of.rows) rows.push_back({of, row});
+               return rows;
+             })
+        .Has("notes", "", &SweepReport::notes);
+  }
+};
+
+Json ToJson(const SweepReport& report) { return AnswerJson(report); }
+Json SweepSchema() { return AnswerSchema<SweepReport>(); }
+
+}  // namespace vramplan

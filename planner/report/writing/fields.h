@@ -1,0 +1,211 @@
+// Fields: an answer's members, described once. Its JSON, the schema in docs/schemas, what `vramplan mcp` promises and the
+// attributes of the Python module's results come from the description.
+//
+//   template <>
+//   struct Described<Remedy> {
+//     static constexpr const char* kName = "";                          in place; a name: once, under "$defs"
+//     static Fields<Remedy> Make() {
+//       return Fields<Remedy>()
+//           .Has("options", "what to type beside the question", &Remedy::options)      always there; nothing is null
+//           .May("host", "...", &Fit::host);                                           left out where there is nothing
+//     }
+//   };
+//   JsonOf(remedy)        {"options": "--checkpoint all"}
+//   SchemaOf<Remedy>()    {"type": "object", "required": ["options"], "properties": ...}
+//
+// The type of a field is that of what is read: Bytes and integers are "integer", optional ones "null" besides, vectors
+// are arrays, maps by name and vectors of names and values are open objects, enumerations with a Name() strings. A type that is none of these says its
+// own: a specialisation of JsonType.
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "planner/report/writing/json.h"
+
+namespace vramplan {
+
+// What "$ref" points to, by name, in the order of their first use.
+using SchemaParts = std::vector<std::pair<std::string, Json>>;
+
+template <typename T>
+struct Described;
+template <typename T>
+class Fields;
+template <typename T>
+const Fields<T>& FieldsOf() {
+  static const Fields<T> fields = Described<T>::Make();
+  return fields;
+}
+
+// {"type": "integer"}
+Json TypeSchema(const char* type);
+// The same schema that also allows null.
+Json Nullable(const Json& schema);
+Json ArraySchema(Json items);
+Json ObjectSchema(Json::Items required, Json properties);
+// Of an option: a text, a number, a truth value or a list of texts.
+Json OptionValueSchema();
+// A reference to a part that `make` describes on its first use.
+Json PartSchema(const std::string& name, SchemaParts* parts, const std::function<Json(SchemaParts*)>& make);
+Json WithDescription(Json schema, const char* says);
+// A whole schema: "$id" and title in front, `parts` behind.
+Json WholeSchema(const std::string& id, const std::string& title, const Json& object, const SchemaParts& parts);
+// Printed as people read it: what fits into a line is on one.
+std::string PrintSchema(const Json& schema);
+
+template <typename V>
+struct JsonType {
+  static Json Value(const V& value) {
+    if constexpr (requires { Described<V>::Make(); }) {
+      return FieldsOf<V>().Object(value);
+    } else if constexpr (std::is_enum_v<V>) {
+      return Name(value);
+    } else {
+      return value;
+    }
+  }
+  static Json Schema(SchemaParts* parts) {
+    if constexpr (requires { Described<V>::Make(); }) {
+      const std::string name = Described<V>::kName;
+      const auto make = [](SchemaParts* all) { return FieldsOf<V>().Schema(all); };
+      return name.empty() ? make(parts) : PartSchema(name, parts, make);
+    } else if constexpr (std::same_as<V, bool>) {
+      return TypeSchema("boolean");
+    } else if constexpr (std::integral<V> || std::same_as<V, Bytes>) {
+      return TypeSchema("integer");
+    } else if constexpr (std::floating_point<V>) {
+      return TypeSchema("number");
+    } else {
+      static_assert(std::is_enum_v<V> || std::is_convertible_v<V, std::string_view>, "describe it");
+      return TypeSchema("string");
+    }
+  }
+};
+template <typename V>
+struct JsonType<std::optional<V>> {
+  static Json Value(const std::optional<V>& value) { return value ? JsonType<V>::Value(*value) : Json(); }
+  static Json Schema(SchemaParts* parts) { return Nullable(JsonType<V>::Schema(parts)); }
+};
+template <typename V>
+struct JsonType<std::vector<V>> {
+  static Json Value(const std::vector<V>& values) {
+    Json array = Json::Array();
+    for (const V& value : values) array.Push(JsonType<V>::Value(value));
+    return array;
+  }
+  static Json Schema(SchemaParts* parts) { return ArraySchema(JsonType<V>::Schema(parts)); }
+};
+template <typename V>
+struct JsonType<std::map<std::string, V>> {
+  static Json Value(const std::map<std::string, V>& values) {
+    Json object = Json::Object();
+    for (const auto& [name, value] : values) object.Set(name, JsonType<V>::Value(value));
+    return object;
+  }
+  static Json Schema(SchemaParts* parts) {
+    Json object = TypeSchema("object");
+    return object.Set("additionalProperties", JsonType<V>::Schema(parts));
+  }
+};
+// The same in an order of its own.
+template <typename V>
+struct JsonType<std::vector<std::pair<std::string, V>>> {
+  static Json Value(const std::vector<std::pair<std::string, V>>& values) {
+    Json object = Json::Object();
+    for (const auto& [name, value] : values) object.Set(name, JsonType<V>::Value(value));
+    return object;
+  }
+  static Json Schema(SchemaParts* parts) { return JsonType<std::map<std::string, V>>::Schema(parts); }
+};
+
+template <typename T>
+class Fields {
+ public:
+  // `get`: a member, or a function of the struct.
+  template <typename Get>
+  Fields& Has(const char* name, const char* says, Get get) {
+    using V = std::remove_cvref_t<std::invoke_result_t<Get, const T&>>;
+    rows_.push_back({name, says, false, [get](const T& of) { return JsonType<V>::Value(std::invoke(get, of)); },
+                     JsonType<V>::Schema});
+    return *this;
+  }
+  // Left out where the optional that is read is empty.
+  template <typename Get>
+  Fields& May(const char* name, const char* says, Get get) {
+    using V = typename std::remove_cvref_t<std::invoke_result_t<Get, const T&>>::value_type;
+    const auto value = [get](const T& of) -> std::optional<Json> {
+      const std::optional<V>& read = std::invoke(get, of);
+      return read ? std::optional(JsonType<V>::Value(*read)) : std::nullopt;
+    };
+    rows_.push_back({name, says, true, value, JsonType<V>::Schema});
+    return *this;
+  }
+  // All fields of `of`, which `get` reads.
+  template <typename Part, typename Get>
+  Fields& All(Get get) {
+    for (const auto& row : FieldsOf<Part>().rows_) {
+      const auto value = [get, read = row.value](const T& of) { return read(std::invoke(get, of)); };
+      rows_.push_back({row.name, row.says, row.may_be_absent, value, row.schema});
+    }
+    return *this;
+  }
+
+  Json Object(const T& of) const {
+    Json object = Json::Object();
+    for (const Row& row : rows_) {
+      if (std::optional<Json> value = row.value(of)) object.Set(row.name, *std::move(value));
+    }
+    return object;
+  }
+  Json Schema(SchemaParts* parts) const {
+    Json::Items required;
+    Json properties = Json::Object();
+    for (const Row& row : rows_) {
+      if (!row.may_be_absent) required.emplace_back(row.name);
+      properties.Set(row.name, WithDescription(row.schema(parts), row.says));
+    }
+    return ObjectSchema(std::move(required), std::move(properties));
+  }
+
+ private:
+  template <typename>
+  friend class Fields;
+  struct Row {
+    const char *name, *says;
+    bool may_be_absent;
+    std::function<std::optional<Json>(const T&)> value;
+    Json (*schema)(SchemaParts* parts);
+  };
+  std::vector<Row> rows_;
+};
+
+template <typename T>
+Json JsonOf(const T& value) {
+  return JsonType<T>::Value(value);
+}
+
+// Of an answer, whose JSON begins with {"schema": "vramplan.NAME/1"}. `T` says kAnswer, "fit", and kTitle.
+template <typename T>
+Json AnswerSchema() {
+  SchemaParts parts;
+  const Json object = FieldsOf<T>().Schema(&parts);
+  return WholeSchema(std::string("vramplan.") + Described<T>::kAnswer + "/1", Described<T>::kTitle, object, parts);
+}
+template <typename T>
+Json AnswerJson(const T& answer) {
+  const Json fields = FieldsOf<T>().Object(answer);
+  Json object = Json::Object();
+  object.Set("schema", std::string("vramplan.") + Described<T>::kAnswer + "/1");
+  for (const auto& [name, value] : std::get<Json::Members>(fields.value())) object.Set(name, value);
+  return object;
+}
+
+}  // namespace vramplan
