@@ -1,7 +1,9 @@
 #include "planner/cli/ask_apart.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <iterator>
 #include <string_view>
 
 #include "planner/cli/run.h"
@@ -73,9 +76,24 @@ class MemoryFile {
   _exit(code);
 }
 
+// Until the process ends, or is ended because nobody waits for it.
+void EndWithAsker(pid_t pid, int connection) {
+  const auto process = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  if (process < 0) return;  // before Linux 5.3
+  pollfd either[] = {{process, POLLIN, 0}, {connection, POLLRDHUP, 0}};
+  while (poll(either, std::size(either), -1) < 0 && errno == EINTR) {
+  }
+  if (either[0].revents == 0) kill(pid, SIGKILL);
+  close(process);
+}
+
 }  // namespace
 
 Asked AskApart(const std::vector<std::string>& words, const std::string& input) {
+  return AskWhileAwaited(words, input, -1);
+}
+
+Asked AskWhileAwaited(const std::vector<std::string>& words, const std::string& input, int connection) {
   const MemoryFile in, out, err;
   const auto failed = [](const char* what) {
     return Asked{kInternal, "", std::string("vramplan: ") + what + ": " + std::strerror(errno) + "\n"};
@@ -87,6 +105,7 @@ Asked AskApart(const std::vector<std::string>& words, const std::string& input) 
   const pid_t pid = fork();
   if (pid < 0) return failed("no process can be made");
   if (pid == 0) Answer(words, in, out, err);
+  if (connection >= 0) EndWithAsker(pid, connection);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0) {
     if (errno != EINTR) return failed("its process cannot be waited for");

@@ -13,5 +13,7 @@ namespace vramplan {
 
 // An Asker. The caller has no other threads.
 Asked AskApart(const std::vector<std::string>& words, const std::string& input);
+// The same, given up when the other end of `connection` hangs up.
+Asked AskWhileAwaited(const std::vector<std::string>& words, const std::string& input, int connection);
 
 }  // namespace vramplan

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "graph/architectures/named.h"
 #include "planner/cli/ask_apart.h"
@@ -66,9 +67,11 @@ Result<Outcome> RunUi(const Options& options, const Style& /*style*/, Probe* /*m
   const int signals = signalfd(-1, &ends, SFD_CLOEXEC);
   const Result<std::string> token = NewToken();
   if (!token.ok()) return token.error();
-  const Result<HttpListener> listener = HttpListener::On(options.port);
+  Result<HttpListener> listener = HttpListener::On(options.port);
   if (!listener.ok()) return listener.error();
-  const Asker ask = AskApart;
+  const Asker ask = [&](const std::vector<std::string>& words, const std::string& input) {
+    return AskWhileAwaited(words, input, listener->answering());
+  };
   Desk desk(std::move(offer), ask, *token, listener->port());
   std::cout << desk.Address() << std::endl;
   if (isatty(STDOUT_FILENO) != 0) std::cerr << "Open this address in a browser of this machine. Ctrl-C ends it.\n";

@@ -61,11 +61,13 @@ class HttpListener {
   ~HttpListener();
   int port() const { return port_; }
   // Until one of `signals`, a descriptor of signalfd, can be read.
-  void Serve(const HttpDesk& desk, int signals) const;
+  void Serve(const HttpDesk& desk, int signals);
+  // The connection that is being answered; -1: none.
+  int answering() const { return answering_; }
 
  private:
   HttpListener(int socket, int port) : socket_(socket), port_(port) {}
-  int socket_, port_;
+  int socket_, port_, answering_ = -1;
 };
 
 }  // namespace vramplan

@@ -129,8 +129,9 @@ const question = () => {
   at("beside-field").hidden = !besides;
   return {verb: asked, subject: id, options, ...(beside && {model: beside}), ...(id === "-" && {input: pasted})};
 };
-const post = async (body) => {
-  const reply = await fetch("answer", {method: "POST", body: JSON.stringify(body)});
+let going = new AbortController();
+const post = async (body, signal) => {
+  const reply = await fetch("answer", {method: "POST", body: JSON.stringify(body), signal});
   if (!reply.ok) throw new Error((await reply.text()).trim());
   return reply.json();
 };
@@ -184,7 +185,7 @@ const hasConfig = (asked) => (asked.verb === "fit" || asked.verb === "plan") && 
     !asked.options.some(([flag, value]) => flag === "--gpu" && value === "all");
 const showConfig = async (asked, fits) => {
   const options = [...asked.options, ["--emit", at("emit").value]];
-  const reply = fits ? await post({...asked, options}) : {error: "nothing to apply: it does not fit"};
+  const reply = fits ? await post({...asked, options}, going.signal) : {error: "nothing to apply: it does not fit"};
   at("config-lead").textContent = reply.error ?? reply.command;
   at("config-text").textContent = reply.answer?.text ?? "";
 };
@@ -193,7 +194,7 @@ const answerNow = async () => {
   if (!asked.subject) return;
   const before = performance.now();
   const waits = setTimeout(() => { at("took").textContent = "asking ..."; }, 400);
-  const reply = await post(asked).finally(() => clearTimeout(waits));
+  const reply = await post(asked, going.signal).finally(() => clearTimeout(waits));
   at("asked").hidden = !reply.command;
   // A line ends before an option.
   at("command").replaceChildren(...(reply.command ?? "").split(/(?= --)/).flatMap((part) =>
@@ -206,14 +207,20 @@ const answerNow = async () => {
   at("took").textContent = Math.round(performance.now() - before) + " ms";
   if (hasConfig(asked)) await showConfig(asked, reply.exit === 0);
 };
-// One question at a time; of those that came meanwhile, the last.
-let busy = false, again = false;
+// One question at a time; of those that came meanwhile, the last. One that takes long is given up for it, and the program
+// stops working on it.
+const patience = 400;
+let busy = false, again = false, began = 0;
+const giveUp = () => { if (again && performance.now() - began >= patience) going.abort(); };
 const answer = async () => {
-  if (busy) { again = true; return; }
+  if (busy) { again = true; giveUp(); return; }
   busy = true;
   do {
     again = false;
-    try { await answerNow(); } catch (error) { say("vramplan ui does not answer: " + error.message); }
+    began = performance.now();
+    going = new AbortController();
+    setTimeout(giveUp, patience + 1);
+    try { await answerNow(); } catch (error) { if (!going.signal.aborted) say("vramplan ui does not answer: " + error.message); }
   } while (again);
   busy = false;
   document.body.dataset.answered = String(Number(document.body.dataset.answered ?? 0) + 1);
@@ -222,6 +229,7 @@ const answer = async () => {
 const look = async () => {
   const {id, kind} = subject(), besides = kind === "message" || kind === "snapshot";
   const model = besides ? at("beside").value : kind === "model" ? id : "";
+  going.abort();  // what is asked about the one before
   inspected = model && (await post({verb: "inspect", subject: model})).answer?.json;
   buildLengths();
   answer();

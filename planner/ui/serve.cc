@@ -148,7 +148,7 @@ HttpListener::~HttpListener() {
   if (socket_ >= 0) close(socket_);
 }
 
-void HttpListener::Serve(const HttpDesk& desk, int signals) const {
+void HttpListener::Serve(const HttpDesk& desk, int signals) {
   std::vector<std::unique_ptr<Connection>> connections;
   while (true) {
     std::vector<pollfd> waiting = {{signals, POLLIN, 0}, {socket_, POLLIN, 0}};
@@ -157,9 +157,11 @@ void HttpListener::Serve(const HttpDesk& desk, int signals) const {
     if (poll(waiting.data(), waiting.size(), kLookAfterIdle) < 0 && errno != EINTR) return;
     if (waiting[0].revents != 0) return;
     for (size_t i = connections.size(); i-- > 0;) {
+      answering_ = connections[i]->socket();
       const bool over = waiting[i + 2].revents != 0 ? !connections[i]->Read(desk) : connections[i]->idle();
       if (over) connections.erase(connections.begin() + static_cast<std::ptrdiff_t>(i));
     }
+    answering_ = -1;
     if (waiting[1].revents == 0) continue;
     const int came = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
     if (came < 0) continue;

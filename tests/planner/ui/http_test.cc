@@ -82,7 +82,7 @@ std::string Exchanged(int port, const std::string& text) {
 }
 
 TEST_CASE("http: one that says nothing keeps nobody waiting, and a signal ends it") {
-  const Result<HttpListener> listener = HttpListener::On(0);
+  Result<HttpListener> listener = HttpListener::On(0);
   REQUIRE(listener.ok());
   CHECK(!HttpListener::On(listener->port()).ok());
   const int ends = eventfd(0, EFD_CLOEXEC);
