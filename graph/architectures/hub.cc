@@ -106,7 +106,8 @@ Error Failure(const std::string& repository, const std::string& endpoint, int ex
             "ask for access on its page and set HF_TOKEN, or give the path of its config.json"};
   }
   return {ErrorCode::kBadInput, repository, "the Hub has no config.json of it (" + status + ")",
-          "type vramplan models for names that are known"};
+          "type vramplan models for names that are known; a pipeline of diffusers has it in a folder of its own: give "
+          "the path of its unet/config.json or transformer/config.json"};
 }
 
 }  // namespace
@@ -129,6 +130,15 @@ bool IsHubName(const std::string& name) {
          !fs::exists(name.substr(0, slash), ignored);
 }
 
+fs::path ConfigIn(const fs::path& folder) {
+  std::error_code ignored;
+  for (const char* part : {"unet", "transformer"}) {
+    if (fs::exists(folder / "config.json", ignored)) break;
+    if (fs::exists(folder / part / "config.json", ignored)) return folder / part / "config.json";
+  }
+  return folder / "config.json";
+}
+
 std::optional<fs::path> ConfigInCache(const std::string& repository) {
   const std::string given = EnvironmentVariable("HF_HUB_CACHE");
   const fs::path cache = given.empty() ? Home() / "hub" : fs::path(given);
@@ -139,7 +149,7 @@ std::optional<fs::path> ConfigInCache(const std::string& repository) {
   fs::file_time_type of_newest;
   std::error_code code;
   for (fs::directory_iterator at(cache / folder / "snapshots", code), end; !code && at != end; at.increment(code)) {
-    const fs::path config = at->path() / "config.json";
+    const fs::path config = ConfigIn(at->path());
     std::error_code missing;
     const fs::file_time_type time = fs::last_write_time(config, missing);
     if (missing || (newest && time <= of_newest)) continue;

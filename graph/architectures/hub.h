@@ -16,6 +16,9 @@ bool EndsAsFile(const std::string& path);
 // "Qwen/Qwen3-8B": two names, which are no path of this machine.
 bool IsHubName(const std::string& name);
 
+// Its config.json, or that of the unet or the transformer of a pipeline of diffusers; the first where it has none.
+std::filesystem::path ConfigIn(const std::filesystem::path& folder);
+
 // The newest that the cache has of a repository.
 std::optional<std::filesystem::path> ConfigInCache(const std::string& repository);
 

@@ -22,9 +22,16 @@ Argument BoolOf(bool value) { return {Argument::Kind::kBool, value ? 1 : 0, 0, "
 // The program with what an adapter adds behind each call of a layer that has one.
 class Adapting {
  public:
+  // `type`: of the adapters; `in_amp`: the program was recorded under autocast.
   Adapting(const Lora& lora, const std::set<std::string>& modules, const std::set<std::string>& packed, bool trains,
-           RecordedProgram* program)
-      : lora_(lora), modules_(modules), packed_(packed), trains_(trains), program_(*program) {}
+           DType type, bool in_amp, RecordedProgram* program)
+      : lora_(lora),
+        modules_(modules),
+        packed_(packed),
+        trains_(trains),
+        type_(type),
+        in_amp_(in_amp),
+        program_(*program) {}
 
   void Run() {
     const LinearPaths paths(program_);
@@ -69,7 +76,7 @@ class Adapting {
   }
 
   int32_t Parameter(const std::string& name, Shape shape) {
-    const int32_t value = NewValue(DType::kFloat32, shape);
+    const int32_t value = NewValue(type_, shape);
     program_.stored.push_back({name, value});
     return value;
   }
@@ -97,10 +104,13 @@ class Adapting {
       return program_.values[static_cast<size_t>(number)];
     };
     const DType type = value(last).type;
+    // Of a model in halves under autocast the record has the types that its values have there.
+    const bool in_halves = in_amp_ && IsHalf(value(static_cast<int32_t>(call.arguments[linear.weight].integer)).type);
+    const DType made = in_halves ? type : type_;
     const Shape in = value(input).shape, out = value(last).shape;
     const Shape small = WithLast(in, lora_.rank);
     const int64_t in_width = in[in.rank() - 1].At(1), out_width = out[out.rank() - 1].At(1);
-    const bool casts = type != DType::kFloat32;
+    const bool casts = in_halves ? value(input).type != type_ : type != type_;
     const int32_t a = Parameter(module + ".lora_A.default.weight", Shape{Dim(lora_.rank), Dim(in_width)});
     const int32_t b = Parameter(module + ".lora_B.default.weight", Shape{Dim(out_width), Dim(lora_.rank)});
 
@@ -112,18 +122,18 @@ class Adapting {
       (*dies)[Add("aten.clone.default", at, {ValueOf(result)}, base)] = {result};
     }
     int32_t x = input;
-    if (casts) Add("aten.to.dtype", at, {ValueOf(input), {}}, x = NewValue(DType::kFloat32, in));
+    if (casts) Add("aten.to.dtype", at, {ValueOf(input), {}}, x = NewValue(type_, in));
     int32_t dropped = x;
     if (trains_ && lora_.dropout > 0) {
-      dropped = NewValue(DType::kFloat32, in);
+      dropped = NewValue(type_, in);
       Add("aten.dropout.default", at, {ValueOf(x), RealOf(lora_.dropout), BoolOf(true)}, dropped);
     }
-    const int32_t narrow = NewValue(DType::kFloat32, small);
+    const int32_t narrow = NewValue(made, small);
     const int32_t after_a = Add("aten.linear.default", at, {ValueOf(dropped), ValueOf(a)}, narrow);
     if (dropped != x) (*dies)[after_a].push_back(dropped);
-    const int32_t wide = NewValue(DType::kFloat32, out);
+    const int32_t wide = NewValue(made, out);
     (*dies)[Add("aten.linear.default", at, {ValueOf(narrow), ValueOf(b)}, wide)] = {narrow};
-    const int32_t scaled = NewValue(DType::kFloat32, out);
+    const int32_t scaled = NewValue(made, out);
     (*dies)[Add("aten.mul.Tensor", at, {ValueOf(wide), RealOf(0.5)}, scaled)] = {wide};
     if (packed_.contains(module)) {  // tuners/lora/bnb.py, Linear4bit.forward
       int32_t added = scaled;
@@ -132,35 +142,55 @@ class Adapting {
           casts ? std::vector<int32_t>{added, base, x} : std::vector<int32_t>{added, base};
       return;
     }
-    const int32_t sum = NewValue(DType::kFloat32, out);
-    (*dies)[Add("aten.add.Tensor", at, {ValueOf(base), ValueOf(scaled)}, sum)] = {scaled, base};
-    const int32_t cast = Add("aten.to.dtype", at, {ValueOf(sum), {}}, last);
-    if (casts) {
-      (*dies)[cast] = {sum, x};
-    } else {  // in fp32 a second name
+    if (type == made) {  // nothing is left to cast; in fp32 it may be under autocast
+      const bool may_cast = type == DType::kFloat32;
+      const int32_t sum = may_cast ? NewValue(made, out) : last;
+      std::vector<int32_t>& dead = (*dies)[Add("aten.add.Tensor", at, {ValueOf(base), ValueOf(scaled)}, sum)];
+      dead = {scaled, base};
+      if (x != input) dead.push_back(x);
+      if (!may_cast) return;
+      Add("aten.to.dtype", at, {ValueOf(sum), {}}, last);
       program_.calls.back().keywords.emplace_back("amp", WordOf("half"));
-      (*at_with)[last].push_back(sum);
+      (*at_with)[last].push_back(sum);  // a second name
+      return;
     }
+    const int32_t sum = NewValue(made, out);
+    (*dies)[Add("aten.add.Tensor", at, {ValueOf(base), ValueOf(scaled)}, sum)] = {scaled, base};
+    (*dies)[Add("aten.to.dtype", at, {ValueOf(sum), {}}, last)] = {sum, x};
   }
 
   const Lora& lora_;
   const std::set<std::string>&modules_, &packed_;
   const bool trains_;
+  const DType type_;
+  const bool in_amp_;
   RecordedProgram& program_;
 };
 
+// peft takes a module whose path is a target or ends with one (inject_adapter, check_target_module_exists).
+bool EndsWithOneOf(const std::string& path, const std::vector<std::string>& targets) {
+  return std::ranges::any_of(targets,
+                             [&](const std::string& target) { return path == target || path.ends_with("." + target); });
+}
+
+// "q_proj"; "to_out.0" of a module in a list.
+std::string TypedName(const std::string& path) {
+  const std::string last = LastName(path);
+  const bool is_number = std::ranges::all_of(last, [](unsigned char c) { return c >= '0' && c <= '9'; });
+  if (!is_number || last.size() == path.size()) return last;
+  return LastName(path.substr(0, path.size() - last.size() - 1)) + "." + last;
+}
+
 }  // namespace
 
-Status AddLora(const Lora& lora, const std::vector<std::string>& packed, Facts* facts) {
+Status AddLora(const Lora& lora, const std::vector<std::string>& packed, DType type, Facts* facts) {
   std::set<std::string> modules, names, transposed;
   const std::vector<LinearLayer> linear = LinearLayersOf(*facts);
   const bool all = lora.targets == std::vector<std::string>{"all-linear"};
   for (const auto& [path, is_transposed] : linear) {
-    const std::string name = LastName(path);
     if (is_transposed) transposed.insert(path);
-    names.insert(name);
-    if (all ? path != linear.back().path : std::ranges::find(lora.targets, name) != lora.targets.end())
-      modules.insert(path);
+    names.insert(TypedName(path));
+    if (all ? path != linear.back().path : EndsWithOneOf(path, lora.targets)) modules.insert(path);
   }
   if (modules.empty()) {
     std::string known;
@@ -183,15 +213,18 @@ Status AddLora(const Lora& lora, const std::vector<std::string>& packed, Facts* 
     if (!modules.contains(module) || shape.size() != 2) continue;
     int64_t out = shape[0], in = shape[1];
     if (transposed.contains(module)) std::swap(out, in);
-    tensors.push_back({module + ".lora_A.default.weight", DType::kFloat32, {lora.rank, in}, true, ""});
-    tensors.push_back({module + ".lora_B.default.weight", DType::kFloat32, {out, lora.rank}, true, ""});
+    tensors.push_back({module + ".lora_A.default.weight", type, {lora.rank, in}, true, ""});
+    tensors.push_back({module + ".lora_B.default.weight", type, {out, lora.rank}, true, ""});
   }
   facts->parameters = std::move(tensors);
   const std::set<std::string> of_bitsandbytes(packed.begin(), packed.end());
-  for (auto* program : {&facts->training_program, &facts->training_program_in_amp})
-    if (*program) Adapting(lora, modules, of_bitsandbytes, true, &**program).Run();
-  for (auto* program : {&facts->inference_program, &facts->inference_program_in_amp})
-    if (*program) Adapting(lora, modules, of_bitsandbytes, false, &**program).Run();
+  const auto adapt = [&](std::optional<RecordedProgram>& program, bool trains, bool in_amp) {
+    if (program) Adapting(lora, modules, of_bitsandbytes, trains, type, in_amp, &*program).Run();
+  };
+  adapt(facts->training_program, true, false);
+  adapt(facts->training_program_in_amp, true, true);
+  adapt(facts->inference_program, false, false);
+  adapt(facts->inference_program_in_amp, false, true);
   return Done();
 }
 

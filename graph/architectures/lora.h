@@ -1,6 +1,6 @@
 // Lora: the adapters that peft puts beside linear layers, and the frozen rest.
 //
-//   y = linear(x, w)    y = linear(x, w) + scale * linear(linear(dropout(x), A), B)    A [r, in], B [out, r], both fp32
+//   y = linear(x, w)    y = linear(x, w) + scale * linear(linear(dropout(x), A), B)    A [r, in], B [out, r]
 //
 // The calls are those of peft 0.21 (tuners/lora/layer.py, Linear.forward), recorded in bf16, fp32 and with a dropout.
 #pragma once
@@ -15,15 +15,15 @@ namespace vramplan {
 
 struct Lora {
   int64_t rank = 8;
-  // Last names of the modules, as "q_proj"; "all-linear": every linear layer but the one that makes the output. Empty: what
+  // Ends of the modules' paths, as "q_proj" or "to_out.0"; "all-linear": every linear layer but the one that makes the output. Empty: what
   // peft takes for the class.
   std::vector<std::string> targets;
   double dropout = 0;
   bool operator==(const Lora&) const = default;
 };
 
-// `packed`: the modules that bitsandbytes will pack (quantization.h), whose adapters peft adds in another way. Error: no
-// linear layer has such a name; it lists those that there are.
-Status AddLora(const Lora& lora, const std::vector<std::string>& packed, Facts* facts);
+// `packed`: the modules that bitsandbytes will pack (quantization.h), whose adapters peft adds in another way. `type`: of the
+// adapters. Error: no linear layer has such a name; it lists those that there are.
+Status AddLora(const Lora& lora, const std::vector<std::string>& packed, DType type, Facts* facts);
 
 }  // namespace vramplan

@@ -31,6 +31,7 @@ std::optional<std::string> TextOf(const fs::path& path) {
 struct Row {
   KnownModel model;
   std::string config;
+  std::vector<std::pair<std::string, int64_t>> beside;
 };
 
 // The table, row by row until `wanted` says that it is enough.
@@ -39,8 +40,15 @@ std::optional<Row> RowWhere(const Wanted& wanted) {
   std::istringstream lines(ArchitectureData("names.jsonl"));
   for (std::string line; std::getline(lines, line);) {
     const json row = json::parse(line);
-    KnownModel model{row["name"], row["source"], row["config"]["architectures"][0], row["parameters"]};
-    if (wanted(model)) return Row{std::move(model), row["config"].dump()};
+    const json& config = row["config"];
+    const json& of_class = config.contains("_class_name") ? config["_class_name"] : config["architectures"][0];
+    KnownModel model{row["name"], row["source"], of_class, row["parameters"]};
+    if (!wanted(model)) continue;
+    Row found{std::move(model), config.dump(), {}};
+    if (const auto beside = row.find("beside"); beside != row.end())
+      for (const auto& [name, parameters] : beside->items())
+        found.beside.emplace_back(name, parameters.template get<int64_t>());
+    return found;
   }
   return std::nullopt;
 }
@@ -58,17 +66,33 @@ Result<NamedModel> WithTemplate(NamedModel model, const std::string& of_class) {
   const std::string wanted = !of_class.empty()                ? of_class
                              : model.settings.classes.empty() ? std::string()
                                                               : model.settings.classes.front();
-  std::optional<Error> unmet;
+  std::optional<Error> unmet;  // of the template that is nearest
+  size_t met = 0;
   for (const std::string& file : ArchitectureFiles()) {
     if (!file.ends_with(".template")) continue;
     Template candidate = Template::Read(ArchitectureData(file));
     if (std::ranges::find(candidate.classes, wanted) == candidate.classes.end()) continue;
     const Settings complete = candidate.Complete(model.settings);
+    const auto refuse = [&](size_t meets, const std::string& what) {
+      if (unmet && meets <= met) return;
+      met = meets;
+      const bool transformers = !candidate.OfDiffusers();
+      unmet = Error{ErrorCode::kBadInput, model.name, what,
+                    transformers ? "in Python, vramplan.fit(AutoModel.from_config(config)) answers for any setting"
+                                 : "in Python, vramplan.fit(" + wanted +
+                                       ".from_config(config), inputs) answers for any setting, and vramplan run for a "
+                                       "script"};
+    };
     if (const Template::Condition* condition = candidate.Unmet(complete)) {
-      unmet = Error{ErrorCode::kBadInput, model.name,
-                    "its " + condition->key + " is " + ToText(*complete.Find(condition->key)) + ", and " + wanted +
-                        " was recorded with " + ToText(condition->value) + " alone",
-                    "in Python, vramplan.fit(AutoModel.from_config(config)) answers for any setting"};
+      refuse(static_cast<size_t>(condition - candidate.conditions.data()),
+             "its " + condition->key + " is " + ToText(*complete.Find(condition->key)) + ", and " + wanted +
+                 " was recorded with " + ToText(condition->value) + " alone");
+      continue;
+    }
+    if (const Template::Relation* relation = candidate.BrokenRelation(complete)) {
+      refuse(candidate.conditions.size(),
+             "its " + relation->one + " and " + relation->other + (relation->equal ? " differ" : " are equal") +
+                 ", and " + wanted + " was recorded with two that " + (relation->equal ? "are equal" : "differ"));
       continue;
     }
     model.settings = complete;
@@ -94,6 +118,7 @@ namespace {
 
 struct Configuration {
   std::string text, source;
+  std::vector<std::pair<std::string, int64_t>> beside = {};
 };
 
 Result<std::optional<Configuration>> ConfigurationOf(const std::string& name) {
@@ -101,7 +126,7 @@ Result<std::optional<Configuration>> ConfigurationOf(const std::string& name) {
   std::error_code ignored;
   const std::string plain = name.starts_with("hf:") ? name.substr(3) : name;
   fs::path file = name;
-  if (fs::is_directory(file, ignored)) file /= "config.json";
+  if (fs::is_directory(file, ignored)) file = ConfigIn(file);
   if (file.extension() == ".json") {
     if (std::optional<std::string> text = TextOf(file)) return Found(Configuration{*std::move(text), file.string()});
   }
@@ -109,7 +134,7 @@ Result<std::optional<Configuration>> ConfigurationOf(const std::string& name) {
   const auto row = RowWhere([&, wanted = LowerCase(plain)](const KnownModel& model) {
     return model.name == wanted || LowerCase(model.source) == wanted;
   });
-  if (row) return Found(Configuration{row->config, row->model.source});
+  if (row) return Found(Configuration{row->config, row->model.source, row->beside});
   const std::optional<fs::path> cached = ConfigInCache(plain);
   std::optional<std::string> text = cached ? TextOf(*cached) : std::nullopt;
   if (text) return Found(Configuration{*std::move(text), cached->string()});
@@ -141,6 +166,7 @@ Result<std::optional<NamedModel>> FindNamed(const std::string& name, const std::
   model.name = name;
   model.source = configuration->source;
   model.settings = *std::move(settings);
+  model.beside = configuration->beside;
   for (const char* key : {"dtype", "torch_dtype"}) {
     if (model.weights_type.empty()) model.weights_type = model.settings.Text(key).value_or("");
   }
@@ -172,12 +198,20 @@ Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* l
   }
   if (const std::string* broken = model.templates.Broken(settings)) {
     const size_t slash = broken->find('/');
+    const std::string one = broken->substr(0, slash), other = broken->substr(slash + 1);
+    const auto typed = lengths->find(one);
+    const std::optional<int64_t> multiple = Evaluate(other, settings);
+    if (typed != lengths->end() && multiple && *multiple > 0) {
+      const int64_t next = (typed->second + *multiple - 1) / *multiple * *multiple;
+      return Error{ErrorCode::kUsage, "--dim",
+                   one + "=" + std::to_string(typed->second) + " is no multiple of " + std::to_string(*multiple),
+                   "type --dim " + one + "=" + std::to_string(next)};
+    }
     const auto said = [&](const std::string& key) {
       const Setting* value = settings.Find(key);
       return key + (value == nullptr ? "" : " (" + ToText(*value) + ")");
     };
-    return Error{ErrorCode::kBadInput, model.name,
-                 "its " + said(broken->substr(0, slash)) + " is no multiple of its " + said(broken->substr(slash + 1)),
+    return Error{ErrorCode::kBadInput, model.name, "its " + said(one) + " is no multiple of its " + said(other),
                  "give a config.json with settings that go together"};
   }
   for (const auto& [length, limit] : model.templates.limits) {
@@ -200,8 +234,11 @@ Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* l
   }
   if (type == "float16") {  // recorded as bfloat16, which runs alike
     static constexpr std::string_view kRecorded = "bfloat16";
-    for (size_t at = text->find(kRecorded); at != std::string::npos; at = text->find(kRecorded, at))
-      text->replace(at, kRecorded.size(), type);
+    std::string in_type;
+    size_t from = 0;
+    for (size_t at; (at = text->find(kRecorded, from)) != std::string::npos; from = at + kRecorded.size())
+      in_type.append(*text, from, at - from).append(type);
+    *text = in_type.append(*text, from);
   }
   Result<Facts> facts = ReadFacts(*text);
   if (!facts) {

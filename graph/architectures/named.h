@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/architectures/settings.h"
@@ -23,6 +24,8 @@ struct NamedModel {
   Settings settings;     // complete, without lengths
   std::string of_class;  // "LlamaForCausalLM"
   Template templates;
+  // What training scripts keep on the card beside it, and its parameters: {"VAE", 83653863}; of diffusers alone.
+  std::vector<std::pair<std::string, int64_t>> beside;
   // Of the weights that people load: "float32", "bfloat16", "float16"; empty: the settings do not say.
   std::string weights_type;
 };

@@ -20,6 +20,10 @@ std::optional<Setting> Plain(const json& value) {
 void TakeAll(const json& object, const std::string& before, Settings* settings) {
   for (const auto& [key, value] : object.items()) {
     if (std::optional<Setting> plain = Plain(value)) settings->Set(before + key, *std::move(plain));
+    if (!value.is_array()) continue;
+    for (size_t i = 0; i < value.size(); ++i)
+      settings->Set(before + key + "_" + std::to_string(i), Plain(value[i]).value_or(value[i].dump()));
+    settings->Set(before + key + "_count", static_cast<int64_t>(value.size()));
   }
 }
 

@@ -31,7 +31,8 @@ class Settings {
   std::map<std::string, Setting, std::less<>> values_;
 };
 
-// `name` stands for the file in errors: not JSON, or JSON of something else. Lists and objects are passed over, but for
+// `name` stands for the file in errors: not JSON, or JSON of something else. Of a list `widths`, its items are widths_0,
+// widths_1 ... and their number widths_count. Objects are passed over, but for
 // `text_config`, the language model of one with pictures, whose settings count where the file has none of its own, and
 // `vision_config`: text_hidden_size, vision_hidden_size are those of either.
 Result<Settings> ReadSettings(std::string_view text, const std::string& name);

@@ -42,7 +42,12 @@ Template Template::Read(std::string text) {
     const std::string_view word = TakeWord(&line);
     if (word == "made") read.made_with = std::string(line.substr(5));  // "with ..."
     if (word == "class") read.classes.emplace_back(line);
+    if (word == "checkpoint") read.checkpoints.emplace_back(line);
     if (word == "lora") read.lora_targets.emplace_back(line);
+    if (word == "equal" || word == "unlike") {
+      const std::string one(TakeWord(&line));
+      read.relations.push_back({one, std::string(line), word == "equal"});
+    }
     if (word == "whole") read.wholes.emplace_back(line);
     if (word == "every") {
       read.every = std::string(TakeWord(&line));
@@ -102,6 +107,14 @@ Settings Template::Complete(Settings settings) const {
     if (const std::optional<int64_t> number = Evaluate(expression, settings)) settings.Set(key, *number);
   }
   return settings;
+}
+
+const Template::Relation* Template::BrokenRelation(const Settings& settings) const {
+  const auto found = std::ranges::find_if(relations, [&](const Relation& relation) {
+    const Setting *one = settings.Find(relation.one), *other = settings.Find(relation.other);
+    return one == nullptr || other == nullptr || (*one == *other) != relation.equal;
+  });
+  return found == relations.end() ? nullptr : &*found;
 }
 
 const std::string* Template::Broken(const Settings& settings) const {

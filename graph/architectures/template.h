@@ -41,9 +41,15 @@ class Template {
   std::vector<std::pair<std::string, std::string>> defaults, nulls, lets;
   std::vector<std::string> wholes;  // expressions that must be whole numbers
   std::vector<Condition> conditions;
+  struct Relation {
+    std::string one, other;  // settings
+    bool equal = false;      // false: they differ
+  };
+  std::vector<Relation> relations;
   std::vector<Stack> stacks;
   std::vector<Length> lengths;                              // free ones: --dim
   std::vector<std::pair<std::string, std::string>> limits;  // a length, and the setting that is its most
+  std::vector<std::string> checkpoints;                     // paths of what is run again and is no layer of a stack
   std::vector<std::string> lora_targets;                    // what peft takes where nothing is said
   std::string made_with;                                    // "torch 2.10.0, transformers 5.23.0"
   int64_t period = 1;                                       // layers of a block that repeats
@@ -51,10 +57,13 @@ class Template {
   int64_t every_from = 0;  // what is added to a layer's number to count them
   std::vector<Recording> recordings;
 
+  bool OfDiffusers() const { return made_with.find("diffusers") != std::string::npos; }
   // The settings with what the library takes where they say nothing.
   Settings Complete(Settings settings) const;
   // The first expression that must be a whole number and is none; null: all are.
   const std::string* Broken(const Settings& settings) const;
+  // The first relation that does not hold; null: all do.
+  const Relation* BrokenRelation(const Settings& settings) const;
   // The first condition that these (complete) settings do not meet; null: all are met.
   const Condition* Unmet(const Settings& settings) const;
   // Facts as JSON. `form`: "float32" or "half"; `mode`: "train", "checkpointed" (so too, and every layer is a checkpoint) or

@@ -72,7 +72,7 @@ ValueId LayerBuilder::AddStored(TensorId tensor, Role role) {
 
 void LayerBuilder::AddLayer(Layer layer, ModulePath path, std::optional<NodeId> position) {
   if (!names_.insert(layer.name).second) {
-    int count = 2;
+    int& count = counts_.try_emplace(layer.name, 2).first->second;  // the lowest that may be free
     while (!names_.insert(layer.name + "_" + std::to_string(count)).second) ++count;
     layer.name += "_" + std::to_string(count);
   }

@@ -23,6 +23,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -110,6 +111,7 @@ class LayerBuilder {
   std::vector<ValueId> value_of_;   // by tensor
   std::vector<int32_t> placed_of_;  // by value: index into placed_, or -1
   std::unordered_set<std::string> names_;
+  std::unordered_map<std::string, int> counts_;  // of a name that is taken
   std::string root_class_;
 };
 

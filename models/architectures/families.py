@@ -33,6 +33,14 @@ class Family:
     lora: tuple[str, ...] = ("q_proj", "v_proj")  # peft's own choice for the model type; none: it has none
     library: str = "transformers"
     recordings: tuple[tuple[str, str], ...] = RECORDINGS
+    relations: list[str] = dataclasses.field(default_factory=list)  # "equal A B", "unlike A B": settings, as recorded
+    wholes: tuple[str, ...] = ()  # quotients that must be whole
+    in_fp32: tuple[str, ...] = ()  # of what is given, in a model in halves, too
+    unnamed: tuple[str, ...] = ()  # settings and lengths that count by `let` alone
+
+    def taken(self) -> list[str] | None:
+        """`default` lines, where the configuration is no object that can be asked for them."""
+        return None
 
     def configured(self, settings: dict[str, Any]) -> Any:
         return getattr(transformers, self.config)(**settings)

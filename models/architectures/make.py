@@ -19,6 +19,7 @@ sys.path.insert(0, str(HERE.parent.parent / "python"))
 import torch  # noqa: E402
 from torch.utils import _pytree  # noqa: E402
 
+import denoisers  # noqa: E402
 import expand  # noqa: E402
 from expressions import Names, Unfit  # noqa: E402
 from families import FAMILIES  # noqa: E402
@@ -28,22 +29,26 @@ from vramplan import _exporting, _facts  # noqa: E402
 torch.set_grad_enabled(True)
 
 
-def record(family, form, mode, settings, lengths):
-    """The facts of one recording (docs/facts.md)."""
+def record(family, form, mode, settings, lengths, runs_again=False):
+    """The facts of one recording (docs/facts.md). runs_again: with the checkpoints of diffusers."""
     torch.set_default_dtype(torch.bfloat16 if form == "half" else torch.float32)
     with torch.device("meta"):
         model = family.build(settings)
     torch.set_default_dtype(torch.float32)
     trains = mode != "infer"
     model.train(trains)
-    if mode == "checkpointed":  # gradient_checkpointing_enable() leaves no layer its cache (modeling_layers.py)
+    if runs_again:
+        model.enable_gradient_checkpointing()
+    if mode == "checkpointed" and family.library == "transformers":  # gradient_checkpointing_enable() leaves no layer its cache (modeling_layers.py)
         model.config.use_cache = False
         hold_arguments(model)
     facts = _facts.model_facts(model)
     facts["mode"] = "train" if trains else "eval"
-    inputs = {name: tensor.to(model.dtype) if isinstance(tensor, torch.Tensor) and tensor.is_floating_point() else tensor
+    inputs = {name: tensor.to(model.dtype) if isinstance(tensor, torch.Tensor) and tensor.is_floating_point() and name not in family.in_fp32 else tensor
               for name, tensor in family.inputs(model.config, 2, lengths, "train" if trains else mode).items()}
     _exporting._take_programs(model, (), inputs, ("train" if trains else mode,), facts, family.capability)
+    if not trains and form == "half":
+        facts["programs"].pop("infer-amp", None)
     if trains:
         for program in facts["programs"].values():
             keep_only_the_loss(program)
@@ -88,6 +93,8 @@ def differs(expected, got, path=""):
 
 def defaults(family, points, names):
     """What the class takes of a setting that config.json leaves out, or has as null."""
+    if family.taken() is not None:
+        return family.taken()
     plain, derived, nulls = [], [f"default {key} {text}" for key, text in family.defaults.items()], [f"null {key} {text}" for key, text in family.defaults.items()]
     for key in points[0]:
 
@@ -117,19 +124,29 @@ def defaults(family, points, names):
     return [*plain, *derived, *nulls]
 
 
-def head(family, variant, points, names):
+def checkpoints_of(family, settings, lengths):
+    """What enable_gradient_checkpointing() runs again of a class of diffusers, where that is no layer of a stack."""
+    if family.stacks or family.library != "diffusers":
+        return []
+    return record(family, "float32", "train", settings, lengths, runs_again=True)["checkpointed"]
+
+
+def head(family, variant, points, names, checkpoints):
     groups = "num_attention_heads", "num_key_value_heads"
     return [
         "vramplan template 2",
         *(f"class {name}" for name in family.classes),
         *defaults(family, points, names),
         *([f"whole {'/'.join(groups)}"] if set(groups) <= set(points[0]) else []),
+        *(f"whole {quotient}" for quotient in family.wholes),
+        *family.relations,
         *(f"let {key} {text}" for key, text in family.let.items()),
         *(f"when {key} {json.dumps(value)}" for key, value in {**family.requires, **variant}.items()
           if key not in dict(family.limits).values()),
         *(f"stack {prefix} {key}" for prefix, key in family.stacks),
         f"period {family.period}",
         *([f"every {family.every}"] if family.every else []),
+        *(f"checkpoint {path}" for path in checkpoints),
         *(f"dim {key} {usual}" for key, usual in family.dims.items()),
         *(f"most {key} {limit}" for key, limit in family.limits),
         *(f"lora {target}" for target in family.lora),
@@ -158,7 +175,7 @@ def make(family, variant):
         scope = {**whole, **lengths}
         for key, text in family.let.items():
             scope[key] = expand.evaluate(text, scope)
-        environments.append({k: v for k, v in scope.items() if isinstance(v, int) and not isinstance(v, bool)})
+        environments.append({k: v for k, v in scope.items() if isinstance(v, int) and not isinstance(v, bool) and k not in family.unnamed})
         if any(settings[key] % family.period for _, key in family.stacks):
             raise Unfit("layers that are no multiple of the period")
         counts.append([settings[key] // family.period for _, key in family.stacks])
@@ -179,12 +196,13 @@ def make(family, variant):
     lines = Writer(family, names, variants).write()
     prove(lines, variants, model, environments[-1], counts[-1], kinds[-1], recorded[-1])
     wholes = [{**settings, **family.requires, **variant} for settings, _ in points[:-1]]
-    return [*head(family, variant, wholes, names), *(f"recording {v.letter} {v.form} {v.program}" for v in variants), *lines]
+    checkpoints = checkpoints_of(family, wholes[0], points[0][1])
+    return [*head(family, variant, wholes, names, checkpoints), *(f"recording {v.letter} {v.form} {v.program}" for v in variants), *lines]
 
 
 if __name__ == "__main__":
     failed = False
-    for family in FAMILIES:
+    for family in [*FAMILIES, *denoisers.FAMILIES]:
         if sys.argv[1:] and family.name not in sys.argv[1:]:
             continue
         for tag, variant in family.variants.items():

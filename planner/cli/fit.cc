@@ -212,7 +212,7 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   } else if (chosen->nvidia && options.allocator_text.empty()) {
     fit.what_if = WhatIfs(steps, *chosen, *step, fit.card);
   }
-  if (fit.card.verdict == Verdict::kDoesNotFit) fit.remedies = RemediesOf(options, *chosen, batch);
+  if (fit.card.verdict != Verdict::kFits) fit.remedies = RemediesOf(options, *chosen, batch, fit.card.verdict);
   if (spec.mode == Mode::kServe) {
     Result<Serving> serving = ServingOf(options, *chosen, batch);
     if (!serving.ok()) return serving.error();

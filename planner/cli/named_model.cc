@@ -16,6 +16,26 @@ DType WeightsIn(Precision precision) {
   return IsHalf(type) ? type : DType::kFloat32;
 }
 
+// The training scripts of diffusers, which freeze a base in halves and train adapters of it under autocast
+// (examples/text_to_image/train_text_to_image_lora.py, 0.42: `unet.to(dtype=weight_dtype)`).
+bool FreezesHalves(const Options& options) {
+  return options.named->templates.OfDiffusers() && options.lora && !options.quant && IsAutocast(options.spec.precision);
+}
+
+// Of the weights as they are stored.
+DType WeightsIn(const Options& options) {
+  if (!FreezesHalves(options)) return WeightsIn(options.spec.precision);
+  return options.spec.precision == Precision::kAmpFp16 ? DType::kFloat16 : DType::kBFloat16;
+}
+
+// peft's get_peft_model makes adapters in fp32; add_adapter of diffusers in the type of the layer, which the scripts make
+// fp32 for fp16 alone (cast_training_params).
+DType AdaptersIn(const Options& options) {
+  const DType base = WeightsIn(options);
+  const bool as_base = options.named->templates.OfDiffusers() && options.spec.precision != Precision::kAmpFp16;
+  return as_base ? base : DType::kFloat32;
+}
+
 std::optional<Precision> PrecisionOfWeights(const std::string& weights) {
   if (weights == "bfloat16") return Precision::kBf16;
   if (weights == "float16") return Precision::kFp16;
@@ -36,14 +56,16 @@ bool ChecksEveryLayer(const NamedModel& model, const std::vector<std::string>& c
   return true;
 }
 
+bool HasLength(const NamedModel& model, std::string_view name) {
+  return std::ranges::any_of(model.templates.lengths, [&](const auto& length) { return length.name == name; });
+}
+
 // --dim names lengths of the template; the batch has an option of its own.
 Status CheckLengths(const NamedModel& model, const BindOptions& bind) {
   std::string known;
   for (const Template::Length& length : model.templates.lengths) known += (known.empty() ? "" : ", ") + length.name;
   for (const auto& [name, length] : bind.dims) {
-    const bool is_known =
-        std::ranges::any_of(model.templates.lengths, [&name = name](const auto& one) { return one.name == name; });
-    if (is_known || name == "batch") continue;
+    if (HasLength(model, name) || name == "batch") continue;
     return Error{ErrorCode::kUsage, "--dim " + name, model.of_class + " has no length of this name",
                  known.empty() ? "all of its lengths are in its config.json" : "its lengths are: " + known};
   }
@@ -106,7 +128,7 @@ Status Adapt(const Options& options, Facts* facts) {
   if (options.lora) {
     Lora lora = *options.lora;
     if (lora.targets.empty()) lora.targets = model.templates.lora_targets;
-    if (const Status added = AddLora(lora, packed, facts); !added.ok()) return added;
+    if (const Status added = AddLora(lora, packed, AdaptersIn(options), facts); !added.ok()) return added;
   }
   return options.quant ? Quantize(*options.quant, TypesOfPacked(options), packed, facts) : Done();
 }
@@ -143,6 +165,12 @@ Status TakeNamed(Options* options) {
   if (options->quant && !options->lora && spec.mode == Mode::kTrain)
     return Error{ErrorCode::kUsage, "--quant", "packed weights are not trained themselves",
                  "type --lora 16 beside it, or --mode infer"};
+  if (options->quant && (*found)->templates.OfDiffusers())
+    return Error{ErrorCode::kUsage, "--quant", "how diffusers packs weights is not modelled",
+                 "leave it out, or ask vramplan run about a script that loads the model so"};
+  if (spec.strategy == Strategy::kFsdp2 && (*found)->templates.OfDiffusers())  // no row of it is measured
+    return Error{ErrorCode::kUsage, "--strategy", "how fsdp2 shards a model of diffusers is not modelled",
+                 "type --strategy ddp, or ask vramplan run --gpus " + std::to_string(spec.ranks) + " about a script"};
   if (options->quant && spec.strategy == Strategy::kFsdp2)  // a Params4bit is no tensor that fully_shard splits
     return Error{ErrorCode::kUsage, "--quant", "how fsdp2 shards packed weights is not modelled",
                  "type --strategy ddp, or ask vramplan run --gpus " + std::to_string(spec.ranks) + " about a script"};
@@ -154,41 +182,49 @@ Status TakeNamed(Options* options) {
   if (options->quant && spec.mode == Mode::kTrain && !spec.given.contains("precision"))
     spec.precision = Precision::kFp32;  // the other weights (peft, prepare_model_for_kbit_training)
   if (IsWithoutGradients(spec.mode) && !spec.given.contains("loss")) spec.loss = Loss::kNone;  // no labels are given
-  spec.precision_of_file = IsHalf(WeightsIn(spec.precision));
-  spec.recorded_in_fp32 = !spec.precision_of_file;
+  options->named = std::make_shared<const NamedModel>(**std::move(found));
+  const bool in_halves = IsHalf(WeightsIn(*options));
+  spec.recorded_in_fp32 = !in_halves;
+  spec.precision_of_file = in_halves || (options->named->templates.OfDiffusers() && options->lora);  // FreezesHalves
+  const Template& of = options->named->templates;
   std::vector<std::string> checkpoint;
   for (const std::string& path : spec.checkpoint) {
     if (path != "all") {
       checkpoint.push_back(path);
       continue;
     }
-    for (const Template::Stack& stack : (*found)->templates.stacks) {
-      const int64_t layers = (*found)->settings.Number(stack.layers).value_or(0);
+    checkpoint.insert(checkpoint.end(), of.checkpoints.begin(), of.checkpoints.end());
+    for (const Template::Stack& stack : of.stacks) {
+      const int64_t layers = options->named->settings.Number(stack.layers).value_or(0);
       for (int64_t i = 0; i < layers; ++i) checkpoint.push_back(stack.path + "." + std::to_string(i));
     }
   }
   spec.checkpoint = std::move(checkpoint);
   spec.units.clear();
-  for (const Template::Stack& stack : (*found)->templates.stacks) {
-    const int64_t layers = (*found)->settings.Number(stack.layers).value_or(0);
+  for (const Template::Stack& stack : of.stacks) {
+    const int64_t layers = options->named->settings.Number(stack.layers).value_or(0);
     for (int64_t i = 0; i < layers; ++i) spec.units.push_back(stack.path + "." + std::to_string(i));
   }
   // torch.optim takes a parameter that is a DTensor for no torch.Tensor (optimizer.py, _default_to_fused_or_foreach).
   if (spec.strategy == Strategy::kFsdp2 && !spec.given.contains("optimizer-impl"))
     spec.optimizer_impl = OptimizerImpl::kForLoop;
-  options->named = std::make_shared<const NamedModel>(**std::move(found));
   return Done();
 }
 
 Result<Graph> GraphOf(const Options& options, BindOptions* bind, std::map<std::string, int64_t>* usual, Notes* notes) {
   if (options.named == nullptr) return Load(options.file, notes);
   const bool trains = options.spec.mode == Mode::kTrain;
+  if (bind->image && HasLength(*options.named, "height") && HasLength(*options.named, "width")) {
+    bind->dims.try_emplace("height", bind->image->height);
+    bind->dims.try_emplace("width", bind->image->width);
+    bind->image.reset();
+  }
   if (const Status known = CheckLengths(*options.named, *bind); !known.ok()) return known.error();
   std::map<std::string, int64_t> lengths(bind->dims.begin(), bind->dims.end());
   const char* mode = !trains                                                     ? "infer"
                      : ChecksEveryLayer(*options.named, options.spec.checkpoint) ? "checkpointed"
                                                                                  : "train";
-  Result<Facts> facts = FactsOf(*options.named, &lengths, mode, std::string(Name(WeightsIn(options.spec.precision))));
+  Result<Facts> facts = FactsOf(*options.named, &lengths, mode, std::string(Name(WeightsIn(options))));
   if (!facts) return facts.error();
   if (const Status adapted = Adapt(options, &*facts); !adapted.ok()) return adapted.error();
   std::optional<RecordedProgram>& program = trains ? facts->training_program : facts->inference_program;

@@ -54,6 +54,8 @@ Status Settle(Options* options) {
   if (options->Given("momentum")) {
     if (const Status settled = SettleMomentum(&spec); !settled.ok()) return settled;
   }
+  if (options->Given("sequences") && spec.mode != Mode::kServe)
+    return Wrong("--sequences", "it is of a model that serves", "type --mode serve, or --batch N");
   // The only thing that ONNX Runtime does.
   if (spec.framework.runtime == Runtime::kOnnxRuntime && !options->Given("mode")) spec.mode = Mode::kInfer;
   options->allocator.bfc = ArenaOf(spec);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "graph/architectures/named.h"
@@ -26,8 +27,14 @@ Result<CardFit> FitOf(Options options, const ChosenDevice& chosen, int64_t batch
   return CardJudge(steps, chosen.device, options.allocator).At(batch);
 }
 
-// The same where it fits. The batches of what does not are nobody's question, and searching them takes most of the time.
-std::optional<CardFit> WhereItFits(Options options, const ChosenDevice& chosen, int64_t batch,
+// Fits for sure, or fits at all where nothing did.
+bool IsBetter(Verdict verdict, Verdict now) {
+  return verdict == Verdict::kFits || (now == Verdict::kDoesNotFit && verdict != Verdict::kDoesNotFit);
+}
+
+// The same where it is better. The batches of what is not are nobody's question, and searching them takes most of the
+// time.
+std::optional<CardFit> WhereItFits(Options options, const ChosenDevice& chosen, int64_t batch, Verdict now,
                                    bool with_batches = true) {
   if (!TakeNamed(&options).ok()) return std::nullopt;
   const Result<Prepared> prepared = Prepare(options);
@@ -39,10 +46,10 @@ std::optional<CardFit> WhereItFits(Options options, const ChosenDevice& chosen, 
   if (!step.ok()) return std::nullopt;
   CardFit alone;
   static_cast<OnCard&>(alone) = judge.Alone(*step, batch);
-  if (alone.verdict == Verdict::kDoesNotFit) return std::nullopt;
+  if (!IsBetter(alone.verdict, now)) return std::nullopt;
   if (!with_batches) return alone;
   Result<CardFit> fit = judge.At(batch);
-  if (!fit.ok() || fit->verdict == Verdict::kDoesNotFit) return std::nullopt;
+  if (!fit.ok() || !IsBetter(fit->verdict, now)) return std::nullopt;
   return *std::move(fit);
 }
 
@@ -56,6 +63,7 @@ std::pair<std::string, int64_t> ServedLength(const NamedModel& model) {
 
 struct Change {
   bool checkpoints = false, eight_bits = false, adapters = false, packed = false;
+  bool halves = false;  // --precision amp-fp16: diffusers' scripts freeze the base in halves then
 
   // False: the question has that already.
   bool Apply(Options* options) const {
@@ -70,6 +78,11 @@ struct Change {
       if (options->named->templates.lora_targets.empty()) options->lora->targets = {"all-linear"};
     }
     if (packed) options->quant = Quantization{"nf4", true};
+    if (halves && IsAutocast(spec.precision)) return false;
+    if (halves) {
+      spec.precision = Precision::kAmpFp16;
+      spec.given.insert("precision");
+    }
     return true;
   }
 
@@ -79,6 +92,8 @@ struct Change {
       text +=
           " --lora " + std::to_string(changed.lora->rank) + (changed.lora->targets.empty() ? "" : ",target=all-linear");
     if (changed.quant && !before.quant) text += " --quant nf4,double";
+    if (changed.spec.precision != before.spec.precision && halves)
+      text += " --precision " + std::string(Name(changed.spec.precision));
     if (changed.spec.optimizer != before.spec.optimizer)
       text += " --optimizer " + std::string(Name(changed.spec.optimizer));
     if (changed.spec.checkpoint != before.spec.checkpoint) text += " --checkpoint all";
@@ -87,10 +102,10 @@ struct Change {
 };
 
 // The fewest cards, of powers of two, that hold it together; with checkpoints, too, where fewer do then.
-std::vector<Remedy> OnMoreCards(const Options& options, const ChosenDevice& chosen, int64_t batch) {
+std::vector<Remedy> OnMoreCards(const Options& options, const ChosenDevice& chosen, int64_t batch, Verdict now) {
   constexpr int kMost = 8;  // 2 to the power of it
   std::vector<Remedy> remedies;
-  if (options.spec.strategy == Strategy::kDdp) return remedies;
+  if (options.spec.strategy == Strategy::kDdp || options.spec.mode != Mode::kTrain) return remedies;
   int fewest_before = kMost + 1;
   for (const bool checkpoints : {false, true}) {
     if (checkpoints && !options.spec.checkpoint.empty()) break;
@@ -99,7 +114,7 @@ std::vector<Remedy> OnMoreCards(const Options& options, const ChosenDevice& chos
       changed.spec.strategy = Strategy::kFsdp2;
       changed.spec.ranks = 1 << power;
       if (checkpoints) changed.spec.checkpoint = {"all"};
-      return WhereItFits(std::move(changed), chosen, batch, with_batches);
+      return WhereItFits(std::move(changed), chosen, batch, now, with_batches);
     };
     if (!on(kMost, false)) continue;
     int low = 0, high = kMost;  // the powers between are not known
@@ -124,25 +139,36 @@ constexpr Change kChanges[] = {{.checkpoints = true},
                                {.checkpoints = true, .adapters = true},
                                {.adapters = true, .packed = true},
                                {.checkpoints = true, .adapters = true, .packed = true}};
+constexpr Change kOfDenoisers[] = {{.checkpoints = true},
+                                   {.halves = true},
+                                   {.checkpoints = true, .halves = true},
+                                   {.adapters = true, .halves = true},
+                                   {.checkpoints = true, .adapters = true, .halves = true}};
+constexpr Change kOfServing[] = {{.packed = true}};
 
 }  // namespace
 
-std::vector<Remedy> RemediesOf(const Options& options, const ChosenDevice& chosen, int64_t batch) {
+std::vector<Remedy> RemediesOf(const Options& options, const ChosenDevice& chosen, int64_t batch, Verdict now) {
   std::vector<Remedy> remedies;
-  if (options.named == nullptr || options.spec.mode != Mode::kTrain ||
+  const bool serves = options.spec.mode == Mode::kServe;
+  if (options.named == nullptr || (options.spec.mode != Mode::kTrain && !serves) ||
       options.spec.framework.runtime != Runtime::kPyTorch)
     return remedies;
-  for (const Change& change : kChanges) {
+  const std::span<const Change> changes = serves ? kOfServing
+                                          : options.named->templates.OfDiffusers()
+                                              ? std::span<const Change>(kOfDenoisers)
+                                              : std::span<const Change>(kChanges);
+  for (const Change& change : changes) {
     if (remedies.size() == kMostRemedies) break;
     Options changed = options;
     if (!change.Apply(&changed)) continue;
     const std::string typed = change.Typed(changed, options);
-    const std::optional<CardFit> fit = WhereItFits(std::move(changed), chosen, batch);
+    const std::optional<CardFit> fit = WhereItFits(std::move(changed), chosen, batch, now);
     if (!fit) continue;
     remedies.push_back(
         {typed, DeviceBytes(fit->peak, fit->device.context.likely), fit->safe_batch, fit->largest.largest_batch});
   }
-  std::ranges::move(OnMoreCards(options, chosen, batch), std::back_inserter(remedies));
+  std::ranges::move(OnMoreCards(options, chosen, batch, now), std::back_inserter(remedies));
   return remedies;
 }
 
@@ -175,6 +201,8 @@ Result<Serving> ServingOf(const Options& options, const ChosenDevice& chosen, in
   };
   Serving serving;
   serving.sequences = sequences;
+  serving.tokens = options.bind.dims.contains(length) ? options.bind.dims.at(length)
+                                                      : options.named->templates.lengths.front().usual;
   const int64_t most = positions > 0 ? std::min(positions, kLongestServed) : kLongestServed;
   if (positions > 0) serving.most = positions;
   int64_t fails = most + kServedStep;  // the shortest that is known not to be safe

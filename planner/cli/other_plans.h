@@ -13,9 +13,10 @@
 
 namespace vramplan {
 
-// Of a training that does not fit `batch`: checkpoints, an 8-bit optimizer, LoRA, QLoRA, from what changes least to what
-// saves most, and more cards; those with which the batch fits. Empty: none, or it is no named model.
-std::vector<Remedy> RemediesOf(const Options& options, const ChosenDevice& chosen, int64_t batch);
+// Of a question whose verdict is `now` at `batch`: checkpoints, an 8-bit optimizer, LoRA, QLoRA, from what changes least to
+// what saves most, and more cards; those with which the verdict is better. Of one that serves: packed weights. Empty: none,
+// or it is no named model.
+std::vector<Remedy> RemediesOf(const Options& options, const ChosenDevice& chosen, int64_t batch, Verdict now);
 
 // The question of `plan` with adapters in place of all weights: LoRA, and QLoRA. Empty: it has them, or it is no named
 // model that trains.

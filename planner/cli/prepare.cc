@@ -143,6 +143,7 @@ Result<Prepared> Prepare(const Options& options) {
   }
   question.mode = options.spec.mode;
   question.runtime = runtime;
+  question.ranks = options.spec.ranks;
   const std::optional<int64_t> batch = GivenBatch(options, prepared.graph, prepared.binding);
   question.batch = batch.value_or(1);
   question.batch_given = batch.has_value();

@@ -63,6 +63,26 @@ void ShowUnsaid(SettingsRows* s) {
   if (model.unread_left_out) none("unread-parameters", "no parameter or buffer that forward() never reads");
 }
 
+// A denoiser is not all that its script has: what encodes pictures and words stays on the card unless their results are
+// kept in its place.
+void SayWhatIsBeside(SettingsRows* s) {
+  if (s->options.named == nullptr || !s->options.named->templates.OfDiffusers()) return;
+  if (s->spec.around.resident > Bytes()) return;  // they are in it, or are told not to be there
+  std::string names;
+  Bytes all;
+  for (const auto& [name, parameters] : s->options.named->beside) {
+    constexpr int64_t kBytesInFp16 = 2;
+    const Bytes bytes = Bytes::Of(parameters) * kBytesInFp16;
+    names += (names.empty() ? "no " : ", no ") + name + " (" + ToString(bytes) + " in fp16)";
+    all += bytes;
+  }
+  SpecRow& row = s->Also("beside", "none");
+  row.given = false;
+  const int64_t mib = all.count() / Bytes::MiB(1).count() + 1;
+  row.phrase = (names.empty() ? "no VAE, no text encoder" : names) + " on the card: --resident " +
+               (names.empty() ? "SIZE" : std::to_string(mib) + "MiB") + " counts them";
+}
+
 constexpr OptionRow kStepRows[] = {
     OptionRow{"--model", "FILE.onnx", "also measure what cuDNN takes for its convolutions [none]", Of({kCalibrate}),
               kModel, Text<&Options::model>},
@@ -88,6 +108,12 @@ constexpr OptionRow kStepRows[] = {
           row.given = true;
           row.phrase = named.source + " (" + named.of_class + ", " + named.templates.made_with + ")";
         }),
+    OptionRow{
+        "--sequences", "N",
+        "sequences that --mode serve reads at once, its batch [1; fit also searches the most]; --dim sequence=N is "
+        "how long they are",
+        Of({kFit, kEstimate}), kModel,
+        Into<&Options::batch, [](const Typed& t) { return Whole(t, 1, kMostSamples, "32"); }>},
     OptionRow{"--batch", "N", "samples in a (micro-)batch [the one whose step makes the request of the message]",
               Of({kExplain}), kModel,
               Into<&Options::batch, [](const Typed& t) { return Whole(t, 1, kMostSamples, "32"); }>}
@@ -138,6 +164,7 @@ constexpr OptionRow kStepRows[] = {
             row.phrase = name + " " + std::to_string(length);
           }
           for (const auto& [name, length] : s->options.bind.dims) s->Name(name + "=" + std::to_string(length));
+          SayWhatIsBeside(s);
         }),
     OptionRow{"--input", "NAME=AxBxC", "shape of an input, batch included; repeatable", kBound, kModel, ReadInputs}
         .Repeats()
@@ -161,6 +188,12 @@ constexpr OptionRow kStepRows[] = {
         .Shown([](SettingsRows* s) {
           SpecRow& row = s->Name(Name(s->spec.precision));
           if (!s->spec.precision_of_file) return;
+          const bool denoises = s->options.named != nullptr && s->options.named->templates.OfDiffusers();
+          if (denoises && s->options.lora && s->spec.precision == Precision::kAmpFp16)
+            row.phrase = "precision amp-fp16 (frozen weights in fp16, adapters in fp32)";
+          if (denoises && s->options.lora && s->spec.precision == Precision::kAmpBf16)
+            row.phrase = "precision amp-bf16 (weights and adapters in bf16)";
+          if (denoises) return;  // its config.json says none
           const bool asked = row.given, named = s->options.named != nullptr;
           row.given = true;
           if (!named || !asked)

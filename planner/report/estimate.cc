@@ -39,8 +39,8 @@ bool IsBrief(const SpecRow& row) {
   // The verdict has the card, but not that it was found, nor where.
   if (row.option == "gpu" && row.given) return row.text.starts_with("auto");
   if (row.given) return !is_one_of({"batch", "gpu-memory", "capability"});  // the verdict has them
-  return is_one_of({"trainable", "dim", "dropouts-left-out", "layers-of-one-mode", "unread-parameters", "precision",
-                    "optimizer", "loss", "framework", "ort-arena", "profile", "held", "context"});
+  return is_one_of({"trainable", "dim", "dropouts-left-out", "layers-of-one-mode", "unread-parameters", "beside",
+                    "precision", "optimizer", "loss", "framework", "ort-arena", "profile", "held", "context"});
 }
 
 }  // namespace
@@ -131,6 +131,16 @@ std::string FirstStepText(const Peak& peak, int training_steps, Mode mode) {
          (validation > training ? "validation" : "step") + " decides";
 }
 
+std::string BatchText(Mode mode, int64_t batch) {
+  if (mode != Mode::kServe) return "batch " + std::to_string(batch);
+  return std::to_string(batch) + (batch == 1 ? " sequence" : " sequences");
+}
+
+std::string PlaceText(const StepQuestion& question, const Device& device) {
+  const std::string card = CardText(device);
+  return question.ranks == 1 ? card : "each of " + std::to_string(question.ranks) + " cards (" + card + ")";
+}
+
 std::string StepVerdictText(const StepQuestion& question, Verdict verdict, const Device& device,
                             const DeviceBand& band) {
   const char* const doing = question.mode == Mode::kTrain   ? "training"
@@ -138,15 +148,18 @@ std::string StepVerdictText(const StepQuestion& question, Verdict verdict, const
                             : question.mode == Mode::kServe ? "serving"
                                                             : "inference";
   return FileName(question.model.file) + " " + doing +
-         (question.model.has_batch ? " at batch " + std::to_string(question.batch) : "") + " " +
-         CardVerdictText(verdict, CardText(device), band.device(), device.available());
+         (!question.model.has_batch       ? ""
+          : question.mode == Mode::kServe ? " " + BatchText(question.mode, question.batch)
+                                          : " at " + BatchText(question.mode, question.batch)) +
+         " " + CardVerdictText(verdict, PlaceText(question, device), band.device(), device.available());
 }
 
 std::string VerdictLine(const Estimate& estimate) {
   const StepQuestion& question = estimate.question;
   if (estimate.device) return StepVerdictText(question, estimate.verdict, *estimate.device, estimate.band);
   return FileName(question.model.file) + " needs " + ToString(DeviceBytes(estimate.peak, estimate.context.likely)) +
-         " to " + std::string(Name(question.mode)) + " at batch " + std::to_string(question.batch);
+         (question.ranks == 1 ? "" : " on each of " + std::to_string(question.ranks) + " cards") + " to " +
+         std::string(Name(question.mode)) + " at batch " + std::to_string(question.batch);
 }
 
 std::string PrintEstimate(const Estimate& estimate, const Style& style) {

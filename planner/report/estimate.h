@@ -42,10 +42,16 @@ struct StepQuestion {
   Mode mode = Mode::kTrain;
   int64_t batch = 1;
   bool batch_given = false;
+  int ranks = 1;  // cards that share the model; the answer is of each
   Runtime runtime = Runtime::kPyTorch;
   std::map<std::string, int64_t> usual_lengths;  // of a named model, those that --dim left out
   std::vector<SpecRow> spec;
 };
+
+// "batch 4"; of a mode that serves "4 sequences".
+std::string BatchText(Mode mode, int64_t batch);
+// Where it runs: "A100 80GB", or "each of 4 cards (A100 80GB)".
+std::string PlaceText(const StepQuestion& question, const Device& device);
 
 struct Estimate : OnCard {
   StepQuestion question;

@@ -59,6 +59,7 @@ struct Serving {
     int64_t tokens = 0, safe = 0, largest = 0;  // sequences; 0: not one
   };
   std::vector<Row> rows;        // from short to long, up to the first that does not fit
+  int64_t tokens = 0;           // of a sequence, as asked
   int64_t sequences = 1;        // of these
   int64_t longest = 0;          // are so many tokens safe, in steps of kServedStep; 0: none
   std::optional<int64_t> most;  // tokens that the model has positions for, where that is the limit
@@ -76,7 +77,7 @@ struct Fit {
   std::optional<HostMemory> host;  // --host
   std::vector<LadderRow> ladder;
   std::vector<WhatIf> what_if;
-  std::vector<Remedy> remedies;    // where it does not fit
+  std::vector<Remedy> remedies;    // where it does not fit, or may not
   std::optional<Serving> serving;  // --mode serve
   std::optional<KeptGraphs> kept;  // of a step that fits
   std::vector<Assumption> assumptions;

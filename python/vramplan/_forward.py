@@ -77,7 +77,8 @@ def _checkpointed_calls(model: torch.nn.Module, mode: Mode) -> Iterator[list[str
         function = without_arguments(function)
         of = getattr(function, "__self__", None)
         name = getattr(function, "__name__", "")
-        module = function if isinstance(function, torch.nn.Module) else of if name in ("forward", "__call__", "_call_impl") else None
+        bound = name in ("forward", "__call__", "_call_impl", "_wrapped_call_impl")  # module.__call__ is the last of them
+        module = function if isinstance(function, torch.nn.Module) else of if bound else None
         path = paths.get(id(module), "")
         if path:
             regions.setdefault(path, []).append((len(mode.recording.modules), reentrant))  # the call that comes next
@@ -122,12 +123,18 @@ def _checkpointed_calls(model: torch.nn.Module, mode: Mode) -> Iterator[list[str
             mode.recording.reentrant += [name] if reentrant else []
 
 
+def _lower_type(model: torch.nn.Module, card: str) -> torch.dtype:
+    """Of autocast: that of a model which is in halves itself."""
+    own = [p.dtype for p in model.parameters() if p.dtype in (torch.bfloat16, torch.float16)]
+    return own[0] if own else torch.float16 if card != "cpu" else torch.bfloat16
+
+
 @contextlib.contextmanager
-def _autocast(card: str) -> Iterator[None]:
+def _autocast(card: str, lower: torch.dtype) -> Iterator[None]:
     """torch.autocast turns itself off where there is no such card."""
     was = torch.is_autocast_enabled(card), torch.get_autocast_dtype(card), torch.is_autocast_cache_enabled()
     torch.set_autocast_enabled(card, True)
-    torch.set_autocast_dtype(card, torch.float16 if card != "cpu" else torch.bfloat16)
+    torch.set_autocast_dtype(card, lower)
     torch.set_autocast_cache_enabled(False)
     try:
         yield
@@ -336,7 +343,7 @@ def record_forward(
     with _stand_in(model, memo, training, copied) as mine:
         with fake_mode, grad, torch.autograd.graph.saved_tensors_hooks(dropped, never), _values_may_be_read():
             with _checkpointed_calls(mine, mode) as checkpointed, recorded_functions(mode):
-                around = _autocast(card) if autocast else contextlib.nullcontext()
+                around = _autocast(card, _lower_type(model, card)) if autocast else contextlib.nullcontext()
                 with around, _encoders(not training), _capability_is(capability), _followed(mode), enable_python_dispatcher():
                     with _module_calls(mine, mode), _assigned_buffers(recording) as assigned, mode:
                         out = mine(*fake_args, **fake_kwargs)

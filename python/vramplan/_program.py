@@ -207,13 +207,11 @@ def record_program(
         try:
             first = record(batch, False)
             programs: dict[str, Any] = {}
-            # A model in halves runs in its own types, which its calls have.
+            # The calls of a model in halves have its own types, and under autocast other ones.
             halves = any(p.dtype in (torch.bfloat16, torch.float16) for p in model.parameters())
             with contextlib.suppress(Exception):  # code that does not run under autocast has no such facts
-                if halves:
-                    raise NotRecorded("in its own types alone")
                 under = record(batch, True)
-                if _alike(first, under):
+                if _alike(first, under) and not halves:
                     _note_precisions(first, under)
                 else:
                     for call in under.calls:

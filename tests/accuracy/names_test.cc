@@ -1,5 +1,5 @@
 // Named models against PyTorch's own counters: tests/data/names/rows.csv, which measure.py made with tests/pretend/torch/named.py, a
-// plain script of transformers and peft on a pretend H200.
+// plain script of transformers and peft on a pretend H200, and denoise.py, one of diffusers.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,8 +25,9 @@ std::string Question(const Row& row) {
   if (method.find("lora") != std::string::npos) line += " --lora 16";
   if (method.starts_with("qlora") || method == "nf4") line += " --quant nf4,double";
   if (method.ends_with("amp")) line += " --precision amp-bf16";
+  if (method.ends_with("amp-fp16")) line += " --precision amp-fp16";
   if (method.ends_with("bf16")) line += " --precision bf16";
-  if (method == "infer" || method == "nf4") line += " --mode infer";
+  if (method.starts_with("infer") || method == "nf4") line += " --mode infer";
   while (words >> word) {
     line += word == "checkpoint"         ? " --checkpoint all"
             : word.starts_with("ranks=") ? " --strategy " + method + " --gpus " + word.substr(word.find('=') + 1)

@@ -281,6 +281,13 @@ class Programs(unittest.TestCase):
         casts = [c[3:] for c in calls_of(program_of(forward, torch.zeros(2, 3), fc=nn.Linear(3, 3))[""]) if len(c) > 3]
         self.assertEqual(casts, [({"amp": "float"},), ({"amp": "half"},)])
 
+    def test_a_model_in_halves_has_the_types_of_autocast(self):
+        model = nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 8)).bfloat16()
+        given = (torch.zeros(2, 8, dtype=torch.bfloat16),)
+        programs, _, _ = _program.record_program(model, given, {}, 2, True, _exporting.main_output)
+        made = {name: [program["values"][call[3][0]][0] for call in program["calls"]] for name, program in programs.items()}
+        self.assertEqual(made, {"": ["bfloat16", "bfloat16"], "-amp": ["float32", "bfloat16"]})
+
     def test_code_that_looks_at_types_has_a_program_for_autocast(self):
         def forward(m, x):
             y = m.fc(x)
@@ -353,6 +360,18 @@ class Programs(unittest.TestCase):
         self.assertEqual(modules, ["fc", "part", "fc", "part_2", "fc", "fc@1"])
         self.assertEqual(programs[""]["reentrant"], ["fc@1"])
         self.assertNotIn("no_grad", str(programs))
+
+    def test_a_module_is_checkpointed_by_its_call(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(3, 3)
+
+            def forward(self, x):  # as diffusers does it
+                return torch.utils.checkpoint.checkpoint(self.a.__call__, x, use_reentrant=False)
+
+        _, checkpointed, _ = _program.record_program(Model(), (torch.zeros(2, 3),), {}, 2, True, _exporting.main_output)
+        self.assertEqual(checkpointed, ["a"])
 
     def test_a_module_is_checkpointed_call_by_call(self):
         class Model(nn.Module):

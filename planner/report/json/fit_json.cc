@@ -47,6 +47,7 @@ struct Described<Serving> {
   static Fields<Serving> Make() {
     return Fields<Serving>()
         .Has("rows", "from short to long, up to the first that does not fit", &Serving::rows)
+        .Has("tokens", "of a sequence, as asked", &Serving::tokens)
         .Has("sequences", "that were asked for", &Serving::sequences)
         .Has("longest_tokens", "that are safe with so many; 0: none", &Serving::longest);
   }

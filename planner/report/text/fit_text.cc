@@ -40,13 +40,16 @@ std::string TightText(const CardFit& card) {
   return text;
 }
 
+// "batch 4", "4 sequences".
+std::string Batch(const Fit& fit, int64_t batch) { return BatchText(fit.question.mode, batch); }
+
 std::string WhatIfText(const Fit& fit, const WhatIf& other) {
   std::string text = "with " + other.setting + "=" + other.conf + ":";
   const bool verdict = other.verdict != fit.card.verdict;
   if (verdict) text += " " + std::string(Name(other.verdict)) + " instead of " + std::string(Name(fit.card.verdict));
   if (other.largest_batch != fit.card.largest.largest_batch) {
-    text += std::string(verdict ? "," : "") + " up to batch " + std::to_string(other.largest_batch) +
-            " may fit instead of " + std::to_string(fit.card.largest.largest_batch);
+    text += std::string(verdict ? "," : "") + " up to " + Batch(fit, other.largest_batch) + " may fit instead of " +
+            std::to_string(fit.card.largest.largest_batch);
   }
   return text;
 }
@@ -74,14 +77,36 @@ std::string BatchesText(const CardFit& card) {
   return "batch " + std::to_string(safe) + " is safe, " + at_most;
 }
 
-std::string PrintBottleneck(const Bottleneck& at) {
-  return "batch " + std::to_string(at.batch) + " fails " + WhenText(at) + ": " + RequestText(at);
+// "3 sequences of 8192 tokens are safe and the most that fit".
+std::string SequencesText(const Fit& fit) {
+  const CardFit& card = fit.card;
+  const int64_t largest = card.largest.largest_batch, safe = card.safe_batch;
+  const std::string length = fit.serving ? " of " + std::to_string(fit.serving->tokens) + " tokens" : "";
+  if (largest == 0) return "not one sequence" + length + " fits";
+  const std::string at_most = "up to " + LargestText(card.largest) + " may fit";
+  if (safe == 0) return "not one sequence" + length + " is safe, " + at_most;
+  return Batch(fit, safe) + length + (safe == 1 ? " is safe" : " are safe") +
+         (safe == largest ? std::string(safe == 1 ? " and all that fits" : " and the most that fit") : ", " + at_most);
 }
 
+// "; 1 of up to 26880 tokens is safe".
+std::string LongestText(const Fit& fit) {
+  if (!fit.serving || fit.serving->longest == 0) return "";
+  return "; " + std::to_string(fit.serving->sequences) + " of up to " + std::to_string(fit.serving->longest) +
+         (fit.serving->sequences == 1 ? " tokens is safe" : " tokens are safe");
+}
+
+std::string FailsText(const Fit& fit, const Bottleneck& at) {
+  const bool several = fit.question.mode == Mode::kServe && at.batch > 1;
+  return Batch(fit, at.batch) + (several ? " fail " : " fails ") + WhenText(at) + ": ";
+}
+
+std::string PrintBottleneck(const Fit& fit, const Bottleneck& at) { return FailsText(fit, at) + RequestText(at); }
+
 // On one line, without the tensor.
-std::string PrintBriefly(const Bottleneck& at, int width) {
-  const std::string text = "batch " + std::to_string(at.batch) + " fails " + WhenText(at) + ": no room for " +
-                           ToString(at.bytes) + (at.node.empty() ? " of " : " at ");
+std::string PrintBriefly(const Fit& fit, const Bottleneck& at, int width) {
+  const std::string text =
+      FailsText(fit, at) + "no room for " + ToString(at.bytes) + (at.node.empty() ? " of " : " at ");
   constexpr int kLeastName = 20;
   return text +
          Shortened(at.node.empty() ? at.tensor : at.node, std::max(kLeastName, width - static_cast<int>(text.size())));
@@ -110,7 +135,9 @@ std::string OtherPrecisions(const Fit& fit) {
     if (row.largest.largest_batch == 0) {
       text += " no batch fits";
     } else {
-      text += (text.find(" up to ") == std::string::npos ? " up to batch " : " up to ") + LargestText(row.largest);
+      const bool first = text.find(" up to ") == std::string::npos, serves = fit.question.mode == Mode::kServe;
+      text += (first && !serves ? " up to batch " : " up to ") + LargestText(row.largest);
+      if (first && serves) text += " sequences";
       if (text.find(" may fit") == std::string::npos) text += " may fit";
     }
   }
@@ -125,7 +152,9 @@ std::string PrintFitCourses(const Fit& fit, int room, const Style& style) {
     if (batch <= fit.card.largest.largest_batch) mark = i + 1;
   }
   return PrintCourses({{StepsText(fit.question.mode), &fit.over_step},
-                       {"batch 1 to " + std::to_string(fit.last_batch), &fit.over_batch, mark}},
+                       {fit.question.mode == Mode::kServe ? "1 to " + Batch(fit, fit.last_batch)
+                                                          : "batch 1 to " + std::to_string(fit.last_batch),
+                        &fit.over_batch, mark}},
                       room, style);
 }
 
@@ -145,19 +174,29 @@ std::string VerdictLine(const Fit& fit) {
            "; two need " + needs;
   }
   // The question is how large a batch may be.
-  if (has_batch && !question.batch_given && fits) {
-    return file + " " + Does(question.mode) + " on " + CardText(card.device) + ": " + BatchesText(card) + "; batch " +
-           std::to_string(question.batch) + " needs " + needs;
+  if (has_batch && question.mode == Mode::kServe && !question.batch_given) {
+    const std::string on = (fits ? " serves on " : " does not serve on ") + CardText(card.device) + ": ";
+    return file + on + SequencesText(fit) + "; " + (fit.card.safe_batch > 0 ? "1" : Batch(fit, 1)) + " needs " + needs +
+           LongestText(fit);
   }
-  return StepVerdictText(question, card.verdict, card.device, card.band) + (has_batch ? "; " + BatchesText(card) : "");
+  if (has_batch && !question.batch_given && fits) {
+    return file + " " + Does(question.mode) + " on " + PlaceText(question, card.device) + ": " + BatchesText(card) +
+           "; batch " + std::to_string(question.batch) + " needs " + needs;
+  }
+  return StepVerdictText(question, card.verdict, card.device, card.band) +
+         (!has_batch                      ? ""
+          : question.mode == Mode::kServe ? "; " + SequencesText(fit) + LongestText(fit)
+                                          : "; " + BatchesText(card));
 }
 
 // "with --lora 16 --checkpoint all it fits: 20.08 GiB, batch 1 is safe".
-std::string RemedyText(const Remedy& remedy, bool has_batch) {
+std::string RemedyText(const Remedy& remedy, const Fit& fit) {
+  const Mode mode = fit.question.mode;
   std::string text = "with " + remedy.options + " it fits: " + ToString(remedy.needs);
-  if (has_batch)
-    text += remedy.safe_batch > 0 ? ", batch " + std::to_string(remedy.safe_batch) + " is safe"
-                                  : ", up to batch " + std::to_string(remedy.largest_batch) + " may fit";
+  if (!fit.question.model.has_batch) return text;
+  if (remedy.safe_batch == 0) return text + ", up to " + BatchText(mode, remedy.largest_batch) + " may fit";
+  text += ", " + BatchText(mode, remedy.safe_batch) +
+          (mode == Mode::kServe && remedy.safe_batch > 1 ? " are safe" : " is safe");
   return text;
 }
 
@@ -190,10 +229,10 @@ std::string PrintFit(const Fit& fit, const Style& style) {
   // Of a loop that keeps graphs no batch is safe: the first line says how long it runs.
   if (card.largest.bottleneck && !fit.kept) {
     const Bottleneck& refused = *card.largest.bottleneck;
-    add(style.verbose ? PrintBottleneck(refused) : PrintBriefly(refused, style.width - 2));
+    add(style.verbose ? PrintBottleneck(fit, refused) : PrintBriefly(fit, refused, style.width - 2));
   }
   add(PoolText(card.device, Needs(card)));
-  for (const Remedy& remedy : fit.remedies) add(RemedyText(remedy, question.model.has_batch));
+  for (const Remedy& remedy : fit.remedies) add(RemedyText(remedy, fit));
   if (style.verbose && !fit.kept) {
     for (const WhatIf& other : fit.what_if) add(WhatIfText(fit, other));
   } else if (!fit.kept) {
@@ -202,9 +241,9 @@ std::string PrintFit(const Fit& fit, const Style& style) {
   }
   text += PrintSpec(question.spec, style) + "\n";
   if (fit.serving) text += PrintServing(*fit.serving, style).substr(1) + "\n";
-  std::vector<BreakdownColumn> columns = {{"batch " + std::to_string(question.batch), &card.peak}};
+  std::vector<BreakdownColumn> columns = {{Batch(fit, question.batch), &card.peak}};
   if (card.largest.peak && card.largest.largest_batch != question.batch) {
-    columns.push_back({"batch " + std::to_string(card.largest.largest_batch), &*card.largest.peak});
+    columns.push_back({Batch(fit, card.largest.largest_batch), &*card.largest.peak});
   }
   std::string below;
   if (const std::string others = style.verbose || fit.kept ? "" : OtherPrecisions(fit); !others.empty())

@@ -1,6 +1,7 @@
-"""measure.py PROGRAM: what named models ask for when a plain script trains them (tests/pretend/torch/named.py), on a pretend H200.
+"""measure.py PROGRAM: what named models ask for when a plain script trains them (tests/pretend/torch/named.py, and denoise.py for
+those of diffusers), on a pretend H200.
 
-Writes rows.csv beside it: the arguments of named.py, the version of torch, and the three peaks of the last step. Rows that are
+Writes rows.csv beside it: the arguments of the script, the version of torch, and the three peaks of the last step. Rows that are
 there already for this version stay; delete them to measure anew.
 """
 import csv
@@ -36,11 +37,17 @@ qwen2.5-0.5b fsdp2 2 sequence=512 ranks=2|qwen2.5-0.5b fsdp2 2 sequence=512 rank
 llama-3.2-1b fsdp2 1 sequence=1024 checkpoint ranks=4|qwen3-0.6b fsdp2 4 sequence=256 ranks=4|t5-small fsdp2 8 sequence=256 target=64 ranks=4
 gpt2-medium ddp 2 sequence=512 ranks=4|bert-large-uncased fsdp2 4 sequence=128 ranks=4
 t5-small qlora 4 sequence=128 target=64
+sd-1.5 full 1|sd-1.5 amp 4 checkpoint|sd-1.5 amp-fp16 2|sd-1.5 lora-amp 2|sd-1.5 lora-amp-fp16 1|sd-1.5 lora-amp 4 checkpoint|sd-1.5 lora-amp 1 height=768 width=512|sd-1.5 infer-bf16 4
+sdxl amp 1|sdxl amp-fp16 2 checkpoint|sdxl lora-amp 1 checkpoint|sdxl lora-amp-fp16 2|sdxl lora-amp-fp16 4 checkpoint|sdxl lora-amp 1 height=1216 width=832|sdxl infer-bf16 2
+sd3-medium amp 1|sd3-medium lora-amp 1|sd3-medium lora-amp 4 checkpoint|sd3-medium lora-amp 2 height=512 width=768 text=333|flux-dev lora-amp 1 checkpoint|flux-dev lora-amp 1 height=512 width=512|flux-dev infer-bf16 1|flux-schnell lora-amp 2 height=768 width=768 checkpoint
+sd-2.1 lora-amp-fp16 2|sd3.5-large lora-amp 1 height=512 width=512 checkpoint
 vit-base-patch16-224 full 8|vit-base-patch16-224 amp 16|vit-large-patch16-224 full 4
 """
 
 here = pathlib.Path(__file__).resolve().parent
-script = here.parents[1] / "pretend/torch/named.py"
+scripts = here.parents[1] / "pretend/torch"
+table = here.parents[2] / "models/architectures/names.jsonl"
+denoisers = {row["name"] for row in map(json.loads, table.read_text().splitlines()) if "_class_name" in row["config"]}
 version = subprocess.run([sys.executable, "-c", "import torch; print(torch.__version__.split('+')[0])"], capture_output=True, text=True).stdout.strip()
 rows = list(csv.DictReader((here / "rows.csv").open())) if (here / "rows.csv").exists() else []
 for case in CASES.replace("\n", "|").split("|"):
@@ -48,7 +55,7 @@ for case in CASES.replace("\n", "|").split("|"):
         continue
     ranks = [word.split("=")[1] for word in case.split() if word.startswith("ranks=")]
     gpus = ["--gpus", *ranks] if ranks else []
-    done = subprocess.run([sys.argv[1], "run", "--gpu", "h200", *gpus, "--format", "json", "--", sys.executable, str(script), *case.split()],
+    done = subprocess.run([sys.argv[1], "run", "--gpu", "h200", *gpus, "--format", "json", "--", sys.executable, str(scripts / ("denoise.py" if case.split()[0] in denoisers else "named.py")), *case.split()],
                           capture_output=True, text=True)
     try:
         answer = json.loads(done.stdout)

@@ -59,7 +59,8 @@ TEST_CASE("named models: every recording of every template is filled, and says w
     const Result<std::optional<NamedModel>> found = FindNamed(model.name, "");
     REQUIRE(found);
     if (!filled.insert((*found)->of_class).second) continue;
-    CHECK((*found)->templates.made_with.find("transformers ") != std::string::npos);
+    const std::string& made_with = (*found)->templates.made_with;
+    CHECK((made_with.find("transformers ") != std::string::npos || made_with.find("diffusers ") != std::string::npos));
     for (const std::string mode : {"train", "checkpointed", "infer"}) {
       for (const char* type : {"float32", "bfloat16", "float16"}) {
         CAPTURE(model.name);
@@ -116,6 +117,38 @@ TEST_CASE("named models: a config.json that cannot be one is refused in its own 
   }
 }
 
+TEST_CASE("named models: a UNet of another structure is refused in its own words") {
+  struct Row {
+    const char *change, *says;
+  };
+  const Row rows[] = {
+      {R"("block_out_channels": [320, 640, 1280, 1280])", ""},
+      {R"("attention_head_dim": [5, 10, 20, 20])", ""},
+      {R"("block_out_channels": [320, 640, 960, 1280])", "block_out_channels_2 and block_out_channels_3 differ"},
+      {R"("block_out_channels": [320, 320, 640, 640])", "block_out_channels_0 and block_out_channels_1 are equal"},
+      {R"("layers_per_block": 1)", "its layers_per_block_0 is 1"},
+      {R"("layers_per_block": [2, 2, 2, 3])", "its layers_per_block_3 is 3"},
+      {R"("transformer_layers_per_block": [[1, 2], 2, 2, 2])", "its transformer_layers_per_block_0 is \"[1,2]\""},
+      {R"("down_block_types": ["DownBlock2D"])", "its down_block_types_count is 1"},
+      {R"("cross_attention_dim": [768, 768, 768, 768])", "its cross_attention_dim_count is 4"},
+      {R"("class_embed_type": "timestep")", "its class_embed_type is \"timestep\""}};
+  for (const Row& row : rows) {
+    CAPTURE(row.change);
+    const testing::ScratchFile file("config.json",
+                                    std::string(R"({"_class_name": "UNet2DConditionModel", )") + row.change + "}");
+    const Result<std::optional<NamedModel>> found = FindNamed(file.path(), "");
+    CHECK(found.ok() == (row.says == std::string()));
+    if (found.ok()) continue;
+    CHECK(found.error().text.find(row.says) != std::string::npos);
+    CHECK(found.error().hint.find("vramplan.fit(UNet2DConditionModel.from_config(config)") != std::string::npos);
+  }
+  const Result<std::optional<NamedModel>> found = FindNamed("sd-1.5", "");
+  REQUIRE(found);
+  CHECK((*found)->beside.size() == 2);
+  std::map<std::string, int64_t> lengths{{"height", 500}};
+  CHECK(FactsOf(**found, &lengths, "train", "float32").error().text == "height=500 is no multiple of 64");
+}
+
 TEST_CASE("named models: what a config.json leaves out is as the class has it") {
   const testing::ScratchFile file("config.json", R"({"architectures": ["GPT2LMHeadModel"], "n_layer": 3})");
   const Result<std::optional<NamedModel>> found = FindNamed(file.path(), "");
@@ -136,7 +169,7 @@ TEST_CASE("lora: adapters beside the layers that are named, and the rest frozen"
   std::map<std::string, int64_t> lengths{{"sequence", 16}};
   Facts facts = *FactsOf(**found, &lengths, "train", "bfloat16");
   const size_t calls = facts.training_program->calls.size();
-  REQUIRE(AddLora({16, {"q_proj", "v_proj"}, 0.05}, {}, &facts).ok());
+  REQUIRE(AddLora({16, {"q_proj", "v_proj"}, 0.05}, {}, DType::kFloat32, &facts).ok());
   int64_t trained = 0;
   for (const RecordedTensor& tensor : *facts.parameters)
     if (tensor.trained) trained += Elements(tensor);
@@ -146,22 +179,41 @@ TEST_CASE("lora: adapters beside the layers that are named, and the rest frozen"
   CHECK(facts.training_program->calls.size() == calls + 2 * 16 * 7);
 
   Facts all = *FactsOf(**found, &lengths, "train", "float32");
-  REQUIRE(AddLora({8, {"all-linear"}, 0}, {}, &all).ok());
+  REQUIRE(AddLora({8, {"all-linear"}, 0}, {}, DType::kFloat32, &all).ok());
   int64_t adapters = 0;
   for (const RecordedTensor& tensor : *all.parameters) adapters += tensor.trained ? 1 : 0;
   CHECK(adapters == 2 * 7 * 16);  // not the tied head
 
   Facts head = *FactsOf(**found, &lengths, "train", "bfloat16");  // tied to the embedding, which is no linear layer
-  CHECK_FALSE(AddLora({8, {"embed_tokens"}, 0}, {}, &head).ok());
-  REQUIRE(AddLora({8, {"lm_head"}, 0}, {}, &head).ok());
+  CHECK_FALSE(AddLora({8, {"embed_tokens"}, 0}, {}, DType::kFloat32, &head).ok());
+  REQUIRE(AddLora({8, {"lm_head"}, 0}, {}, DType::kFloat32, &head).ok());
   int64_t beside = 0;
   for (const RecordedTensor& tensor : *head.parameters)
     if (tensor.trained) beside += Elements(tensor);
   CHECK(beside == 8 * (2048 + 128256));
 
-  const Status wrong = AddLora({8, {"query"}, 0}, {}, &facts);
+  const Status wrong = AddLora({8, {"query"}, 0}, {}, DType::kFloat32, &facts);
   REQUIRE(!wrong.ok());
   CHECK(wrong.error().hint.find("q_proj") != std::string::npos);
+}
+
+// A path's end of two names; under autocast a base in halves has fp32 adapters, whose results no call casts back.
+TEST_CASE("lora: adapters of a denoiser, of which the scripts freeze the rest in halves") {
+  const Result<std::optional<NamedModel>> unet = FindNamed("sd-1.5", "");
+  REQUIRE(unet);
+  std::map<std::string, int64_t> sides;
+  Result<Facts> denoiser = FactsOf(**unet, &sides, "train", "float16");
+  REQUIRE(denoiser);
+  const size_t calls = denoiser->training_program_in_amp->calls.size();
+  REQUIRE(AddLora({4, {"to_out.0"}, 0}, {}, DType::kFloat32, &*denoiser).ok());
+  int64_t adapters = 0;
+  for (const RecordedTensor& tensor : *denoiser->parameters) {
+    if (!tensor.trained) continue;
+    adapters += tensor.name.ends_with("to_out.0.lora_A.default.weight");
+    CHECK(tensor.type == DType::kFloat32);
+  }
+  CHECK(adapters == 32);
+  CHECK(denoiser->training_program_in_amp->calls.size() == calls + 32 * 5);
 }
 
 }  // namespace

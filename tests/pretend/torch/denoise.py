@@ -1,0 +1,98 @@
+"""denoise.py NAME METHOD BATCH [height=N] [width=N] [text=N] [checkpoint]: a model of diffusers of models/architectures/names.jsonl at its
+real size, with random weights, as diffusers' training scripts run it (examples/text_to_image, examples/dreambooth).
+
+METHOD is full (fp32), amp (fp32 weights under bf16 autocast), amp-fp16 (with a GradScaler), lora-amp (a frozen base in bf16 and adapters
+of rank 16 as add_adapter makes them, under autocast), lora-amp-fp16 (the adapters in fp32), or infer-bf16 (forwards under no_grad).
+"""
+import json
+import pathlib
+import sys
+
+import diffusers
+import torch
+
+name, method, batch = sys.argv[1], sys.argv[2], int(sys.argv[3])
+table = pathlib.Path(__file__).resolve().parents[3] / "models/architectures/names.jsonl"
+settings = next(row["config"] for row in map(json.loads, table.read_text().splitlines()) if row["name"] == name)
+title = settings.pop("_class_name")
+flux, sd3 = title.startswith("Flux"), title.startswith("SD3")
+side = 8 * settings.get("sample_size", 128)
+lengths = {"height": side, "width": side, "text": 512 if flux else 154 if sd3 else 77}
+lengths |= {k: int(v) for k, v in (word.split("=") for word in sys.argv[4:] if "=" in word)}
+half = torch.float16 if method.endswith("fp16") else torch.bfloat16
+halves = "lora" in method or method == "infer-bf16"
+stored = half if halves else torch.float32
+torch.manual_seed(0)
+of_class = getattr(diffusers, title)  # imported here: what modules make when they are imported would be made on the card
+torch.set_default_dtype(stored)
+with torch.device("cuda"):
+    model = of_class(**settings)
+torch.set_default_dtype(torch.float32)
+torch.cuda.empty_cache()
+
+rows, columns = lengths["height"] // 8, lengths["width"] // 8
+
+
+def given(*shape):
+    return torch.randn(batch, *shape, device="cuda", dtype=stored)
+
+
+if flux:
+    data = {"hidden_states": given(rows // 2 * (columns // 2), 64), "timestep": torch.rand(batch, device="cuda") * 1000, "encoder_hidden_states": given(lengths["text"], 4096),
+            "pooled_projections": given(768), "txt_ids": torch.zeros(lengths["text"], 3, device="cuda", dtype=stored),
+            "img_ids": torch.zeros(rows // 2 * (columns // 2), 3, device="cuda", dtype=stored)}
+    if model.config.guidance_embeds:
+        data["guidance"] = torch.ones(batch, device="cuda")
+elif sd3:
+    data = {"hidden_states": given(16, rows, columns), "timestep": torch.rand(batch, device="cuda") * 1000, "encoder_hidden_states": given(lengths["text"], 4096), "pooled_projections": given(2048)}
+else:
+    data = {"sample": given(4, rows, columns), "timestep": torch.zeros(batch, dtype=torch.long, device="cuda"),
+            "encoder_hidden_states": given(lengths["text"], model.config.cross_attention_dim)}
+    if model.config.addition_embed_type == "text_time":
+        data["added_cond_kwargs"] = {"text_embeds": given(1280), "time_ids": given(6)}
+
+if method == "infer-bf16":
+    model.eval()
+    for step in range(3):
+        with torch.no_grad():
+            out = model(**(data | {"timestep": data["timestep"] / 1000} if flux else data), return_dict=False)[0]
+    sys.exit()
+
+target = given(16 if flux or sd3 else 4, rows, columns)
+if "lora" in method:
+    from diffusers.training_utils import cast_training_params
+    from peft import LoraConfig
+
+    targets = ["to_k", "to_q", "to_v", "to_out.0"]
+    if flux or sd3:
+        targets = [f"attn.{t}" for t in [*targets, "add_k_proj", "add_q_proj", "add_v_proj", "to_add_out"]]
+    if flux:
+        targets += ["ff.net.0.proj", "ff.net.2", "ff_context.net.0.proj", "ff_context.net.2"]
+    model.requires_grad_(False)
+    model.add_adapter(LoraConfig(r=16, lora_alpha=16, init_lora_weights="gaussian", target_modules=targets))
+    if half == torch.float16:
+        cast_training_params(model, dtype=torch.float32)
+if "checkpoint" in sys.argv:
+    model.enable_gradient_checkpointing()
+model.train()
+optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-5)
+scaler = torch.amp.GradScaler(enabled=half == torch.float16)
+
+
+def loss_of():
+    predicted = model(**(data | {"timestep": data["timestep"] / 1000} if flux else data), return_dict=False)[0]
+    if not flux and not sd3:
+        return torch.nn.functional.mse_loss(predicted.float(), target.float(), reduction="mean")
+    if flux:
+        predicted = diffusers.FluxPipeline._unpack_latents(predicted, lengths["height"], lengths["width"], 8)
+    weighting = torch.ones_like(target[:, :1, :1, :1])
+    return torch.mean((weighting.float() * (predicted.float() - target.float()) ** 2).reshape(batch, -1), 1).mean()
+
+
+for step in range(3):
+    with torch.autocast("cuda", dtype=half, enabled="amp" in method):
+        loss = loss_of()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    optimizer.zero_grad()
