@@ -108,10 +108,10 @@ std::string NamesText(const Diff& diff) {
   return before == after ? diff.before.file + " -> " + diff.after.file : before + " -> " + after;
 }
 
-std::string PlaceText(const DiffSide& side) { return side.phase + (side.node.empty() ? "" : " at " + side.node); }
+std::string NodeText(const DiffSide& side) { return side.phase + (side.node.empty() ? "" : " at " + side.node); }
 
 std::string MovedText(const Diff& diff) {
-  const std::string before = PlaceText(diff.before), after = PlaceText(diff.after);
+  const std::string before = NodeText(diff.before), after = NodeText(diff.after);
   return before == after ? "" : "the peak was in the " + before + " and is in the " + after;
 }
 

@@ -41,14 +41,14 @@ std::string TightText(const CardFit& card) {
 }
 
 // "batch 4", "4 sequences".
-std::string Batch(const Fit& fit, int64_t batch) { return BatchText(fit.question.mode, batch); }
+std::string InWords(const Fit& fit, int64_t batch) { return BatchText(fit.question.mode, batch); }
 
 std::string WhatIfText(const Fit& fit, const WhatIf& other) {
   std::string text = "with " + other.setting + "=" + other.conf + ":";
   const bool verdict = other.verdict != fit.card.verdict;
   if (verdict) text += " " + std::string(Name(other.verdict)) + " instead of " + std::string(Name(fit.card.verdict));
   if (other.largest_batch != fit.card.largest.largest_batch) {
-    text += std::string(verdict ? "," : "") + " up to " + Batch(fit, other.largest_batch) + " may fit instead of " +
+    text += std::string(verdict ? "," : "") + " up to " + InWords(fit, other.largest_batch) + " may fit instead of " +
             std::to_string(fit.card.largest.largest_batch);
   }
   return text;
@@ -85,7 +85,7 @@ std::string SequencesText(const Fit& fit) {
   if (largest == 0) return "not one sequence" + length + " fits";
   const std::string at_most = "up to " + LargestText(card.largest) + " may fit";
   if (safe == 0) return "not one sequence" + length + " is safe, " + at_most;
-  return Batch(fit, safe) + length + (safe == 1 ? " is safe" : " are safe") +
+  return InWords(fit, safe) + length + (safe == 1 ? " is safe" : " are safe") +
          (safe == largest ? std::string(safe == 1 ? " and all that fits" : " and the most that fit") : ", " + at_most);
 }
 
@@ -98,7 +98,7 @@ std::string LongestText(const Fit& fit) {
 
 std::string FailsText(const Fit& fit, const Bottleneck& at) {
   const bool several = fit.question.mode == Mode::kServe && at.batch > 1;
-  return Batch(fit, at.batch) + (several ? " fail " : " fails ") + WhenText(at) + ": ";
+  return InWords(fit, at.batch) + (several ? " fail " : " fails ") + WhenText(at) + ": ";
 }
 
 std::string PrintBottleneck(const Fit& fit, const Bottleneck& at) { return FailsText(fit, at) + RequestText(at); }
@@ -152,7 +152,7 @@ std::string PrintFitCourses(const Fit& fit, int room, const Style& style) {
     if (batch <= fit.card.largest.largest_batch) mark = i + 1;
   }
   return PrintCourses({{StepsText(fit.question.mode), &fit.over_step},
-                       {fit.question.mode == Mode::kServe ? "1 to " + Batch(fit, fit.last_batch)
+                       {fit.question.mode == Mode::kServe ? "1 to " + InWords(fit, fit.last_batch)
                                                           : "batch 1 to " + std::to_string(fit.last_batch),
                         &fit.over_batch, mark}},
                       room, style);
@@ -176,8 +176,8 @@ std::string VerdictLine(const Fit& fit) {
   // The question is how large a batch may be.
   if (has_batch && question.mode == Mode::kServe && !question.batch_given) {
     const std::string on = (fits ? " serves on " : " does not serve on ") + CardText(card.device) + ": ";
-    return file + on + SequencesText(fit) + "; " + (fit.card.safe_batch > 0 ? "1" : Batch(fit, 1)) + " needs " + needs +
-           LongestText(fit);
+    return file + on + SequencesText(fit) + "; " + (fit.card.safe_batch > 0 ? "1" : InWords(fit, 1)) + " needs " +
+           needs + LongestText(fit);
   }
   if (has_batch && !question.batch_given && fits) {
     return file + " " + Does(question.mode) + " on " + PlaceText(question, card.device) + ": " + BatchesText(card) +
@@ -241,9 +241,9 @@ std::string PrintFit(const Fit& fit, const Style& style) {
   }
   text += PrintSpec(question.spec, style) + "\n";
   if (fit.serving) text += PrintServing(*fit.serving, style).substr(1) + "\n";
-  std::vector<BreakdownColumn> columns = {{Batch(fit, question.batch), &card.peak}};
+  std::vector<BreakdownColumn> columns = {{InWords(fit, question.batch), &card.peak}};
   if (card.largest.peak && card.largest.largest_batch != question.batch) {
-    columns.push_back({Batch(fit, card.largest.largest_batch), &*card.largest.peak});
+    columns.push_back({InWords(fit, card.largest.largest_batch), &*card.largest.peak});
   }
   std::string below;
   if (const std::string others = style.verbose || fit.kept ? "" : OtherPrecisions(fit); !others.empty())
