@@ -30,7 +30,7 @@ int64_t InStep(const std::string& json, int step, const std::string& member) {
   return std::stoll(json.substr(value + member.size() + 4));
 }
 
-std::string Estimate(const std::string& options) {
+std::string EstimatedJson(const std::string& options) {
   const Said said =
       Do("estimate " + kZoo + "resnet18.dynamo-train.onnx --framework pytorch@2.10 --format json " + options);
   REQUIRE_EQ(said.exit_code, 0);
@@ -53,12 +53,12 @@ TEST_CASE("around the loop: PyTorch's counters, to the byte") {
            Row{"--batch 8 --eval-batch 64", 274772520, 368288616},
        }) {
     CAPTURE(options);
-    const std::string json = Estimate(options);
+    const std::string json = EstimatedJson(options);
     CHECK_EQ(InStep(json, 1, "requested"), first);
     CHECK_EQ(InStep(json, 2, "requested"), steady);
     CHECK_EQ(InStep(json, 3, "requested"), steady);
   }
-  const std::string teacher = Estimate("--batch 8 --second-model " + kZoo + "resnet18.dynamo-train.onnx");
+  const std::string teacher = EstimatedJson("--batch 8 --second-model " + kZoo + "resnet18.dynamo-train.onnx");
   CHECK_EQ(InStep(teacher, 1, "requested"), 332050880);
   CHECK_EQ(InStep(teacher, 2, "requested"), 434118660);
   CHECK_EQ(InStep(teacher, 3, "requested"), 434118660);
@@ -104,7 +104,7 @@ TEST_CASE("around the loop: an output that is kept is still there when the step 
 }
 
 TEST_CASE("around the loop: a validation is two batches more, and the answer says which peak decides") {
-  const std::string json = Estimate("--batch 8 --eval-batch 64");
+  const std::string json = EstimatedJson("--batch 8 --eval-batch 64");
   CHECK_EQ(InStep(json, 4, "requested"), 612827076);
   CHECK_EQ(InStep(json, 5, "requested"), 613083076);
   const std::string line = "estimate " + kZoo + "resnet18.dynamo-train.onnx --framework pytorch@2.10 --batch 8 ";
@@ -122,8 +122,8 @@ TEST_CASE("around the loop: a validation is two batches more, and the answer say
 }
 
 TEST_CASE("around the loop: losses that are summed in a validation without no_grad keep each batch's graph") {
-  const std::string json = Estimate("--batch 8 --mode eval --keep-loss-graph");
-  const std::string plain = Estimate("--batch 8 --mode eval");
+  const std::string json = EstimatedJson("--batch 8 --mode eval --keep-loss-graph");
+  const std::string plain = EstimatedJson("--batch 8 --mode eval");
   // PyTorch: 233,867,660 B with one batch, 406,521,488 B with two. Each has a graph of 172,653,828 B.
   const auto peak = [](const std::string& answer) {
     return std::stoll(answer.substr(answer.find("\"requested\": ", answer.find("\"peak\": {")) + 13));
