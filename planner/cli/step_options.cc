@@ -147,7 +147,9 @@ constexpr OptionRow kStepRows[] = {
         "quantization), fp4. Trained with --lora it is QLoRA: the other weights are in fp32, as "
         "prepare_model_for_kbit_training makes them; with --precision bf16 they stay in bf16",
         kGraph, kModel, Into<&Options::quant, ParseQuant>}
-        .Words([]() -> std::vector<std::string> { return {"nf4", "nf4,double", "fp4"}; })
+        .Words([]() -> std::vector<std::string> {
+          return {"nf4", "nf4,double", "fp4"};
+        })
         .Shown([](SettingsRows* s) {
           if (!s->options.quant) return;
           SpecRow& row = s->Name(s->options.quant->type + (s->options.quant->nested ? ",double" : ""));
