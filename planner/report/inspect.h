@@ -22,7 +22,7 @@ enum class Dump : uint8_t { kNone, kShapes, kLayers, kParameters, kHolds, kPasse
 struct Inspection {
   Graph graph;
   std::vector<FreeLength> lengths;  // of a named model with what is taken where --dim is left out
-  bool is_named = false;  // of a named model: what it recorded, behind a graph of one node
+  bool is_named = false;            // of a named model: what it recorded, behind a graph of one node
   std::optional<Binding> binding;
   std::optional<Shapes> shapes;
   std::optional<Shapes> bounds;  // the same with data-dependent lengths as long as they can be, where there are any
