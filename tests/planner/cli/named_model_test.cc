@@ -13,7 +13,8 @@ TEST_CASE("named models: what is said of names and lengths that there are not") 
     const char *line, *says;
   };
   const Row rows[] = {
-      {"fit colossus --gpu t4", "colossus: there is no such file and no model of this name (hint: vramplan models lists"},
+      {"fit colossus --gpu t4",
+       "colossus: there is no such file and no model of this name (hint: vramplan models lists"},
       {"fit llama-3.1-9b --gpu t4", "did you mean llama-3.1-8b"},
       {"estimate gpt2 --dim seq=5",
        "--dim seq: GPT2LMHeadModel has no length of this name (hint: its lengths are: sequence)"},
