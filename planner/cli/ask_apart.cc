@@ -77,10 +77,10 @@ class MemoryFile {
 }
 
 // Until the process ends, or is ended because nobody waits for it.
-void EndWithAsker(pid_t pid, int connection) {
+void EndWithAsker(pid_t pid, int connection, int signals) {
   const auto process = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   if (process < 0) return;  // before Linux 5.3
-  pollfd either[] = {{process, POLLIN, 0}, {connection, POLLRDHUP, 0}};
+  pollfd either[] = {{process, POLLIN, 0}, {connection, POLLRDHUP, 0}, {signals, POLLIN, 0}};
   while (poll(either, std::size(either), -1) < 0 && errno == EINTR) {
   }
   if (either[0].revents == 0) kill(pid, SIGKILL);
@@ -90,10 +90,10 @@ void EndWithAsker(pid_t pid, int connection) {
 }  // namespace
 
 Asked AskApart(const std::vector<std::string>& words, const std::string& input) {
-  return AskWhileAwaited(words, input, -1);
+  return AskWhileAwaited(words, input, -1, -1);
 }
 
-Asked AskWhileAwaited(const std::vector<std::string>& words, const std::string& input, int connection) {
+Asked AskWhileAwaited(const std::vector<std::string>& words, const std::string& input, int connection, int signals) {
   const MemoryFile in, out, err;
   const auto failed = [](const char* what) {
     return Asked{kInternal, "", std::string("vramplan: ") + what + ": " + std::strerror(errno) + "\n"};
@@ -105,7 +105,7 @@ Asked AskWhileAwaited(const std::vector<std::string>& words, const std::string& 
   const pid_t pid = fork();
   if (pid < 0) return failed("no process can be made");
   if (pid == 0) Answer(words, in, out, err);
-  if (connection >= 0) EndWithAsker(pid, connection);
+  if (connection >= 0) EndWithAsker(pid, connection, signals);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0) {
     if (errno != EINTR) return failed("its process cannot be waited for");

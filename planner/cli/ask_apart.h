@@ -13,7 +13,8 @@ namespace vramplan {
 
 // An Asker. The caller has no other threads.
 Asked AskApart(const std::vector<std::string>& words, const std::string& input);
-// The same, given up when the other end of `connection` hangs up.
-Asked AskWhileAwaited(const std::vector<std::string>& words, const std::string& input, int connection);
+// The same, given up when the other end of `connection` hangs up, or a signal waits at `signals` (a signalfd).
+Asked AskWhileAwaited(const std::vector<std::string>& words, const std::string& input, int connection,
+                      int signals = -1);
 
 }  // namespace vramplan

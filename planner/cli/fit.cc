@@ -227,8 +227,10 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   const int exit_code = fit.card.verdict == Verdict::kDoesNotFit ? kExitDoesNotFit : 0;
   if (options.format == Format::kJson) return Outcome{Print(ToJson(fit)), exit_code, Notes(), std::move(emitted)};
   if (options.format == Format::kRequest) {
-    const Band host = fit.host->Sum(fit.host->beside);
-    return Outcome{PrintRequest({VerdictLine(fit), fit.card.band.device(), host}), exit_code, fit.notes};
+    const int64_t ranks = steps.spec.ranks;  // of a job: a process for each card
+    const Band each = fit.host->Sum(fit.host->beside);
+    const Band host{each.low * ranks, each.likely * ranks, each.high * ranks};
+    return Outcome{PrintRequest({VerdictLine(fit), fit.card.band.device(), host, ranks}), exit_code, fit.notes};
   }
   if (IsPicture(options.format)) {
     Result<std::string> drawn = Drawn(steps, options, fit);

@@ -26,7 +26,7 @@ constexpr const char* kArgumentPrecision =
 constexpr const char* kArgumentOptimizer =
     R"({"type": "string", "description": "adam, adamw, sgd, adafactor, adamw-8bit, ..."})";
 constexpr const char* kArgumentMode =
-    R"({"enum": ["train", "infer", "eval"], "description": "train if it is left out"})";
+    R"({"enum": ["train", "infer", "eval", "serve"], "description": "train if it is left out"})";
 constexpr const char* kArgumentLora =
     R"({"type": "integer", "minimum": 1, "description": "rank of LoRA adapters on a model that is named; the rest is frozen"})";
 constexpr const char* kArgumentCheckpoint =
@@ -34,7 +34,7 @@ constexpr const char* kArgumentCheckpoint =
 constexpr const char* kArgumentDims =
     R"({"type": "object", "additionalProperties": {"type": "integer"}, "description": "lengths of free dimensions: {\"sequence\": 2048}"})";
 constexpr const char* kArgumentOptions =
-    R"({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean", "array"]}, "description": "any other option of the command line by its name: {\"accumulate\": 4, \"frozen\": [\"*\"], \"expandable\": true}"})";
+    R"({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean", "array"]}, "description": "any other option of the command line by its name: {\"accumulate\": 4, \"frozen\": [\"*\"], \"verbose\": true}"})";
 constexpr const char* kArgumentEmit =
     R"({"type": "string", "description": "also give the configuration that applies the plan: pytorch, hf, accelerate, deepspeed, lightning, env, ..."})";
 constexpr const char* kArgumentEffectiveBatch =
@@ -236,7 +236,8 @@ class ToolLine {
     }
     if (name == "dims" || name == "options") {
       if (members == nullptr) return WrongArgument(name, "is no object", "");
-      for (const auto& [key, held] : *members) {
+      for (const auto& [typed, held] : *members) {
+        const std::string key = name == "options" && typed.starts_with("--") ? typed.substr(2) : typed;
         if (name == "options" &&
             (IsServersOwn(key) || key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != key.npos))
           return WrongArgument(name, InQuotes(key) + " is no option of this tool",

@@ -70,7 +70,7 @@ Result<Outcome> RunUi(const Options& options, const Style& /*style*/, Probe* /*m
   Result<HttpListener> listener = HttpListener::On(options.port);
   if (!listener.ok()) return listener.error();
   const Asker ask = [&](const std::vector<std::string>& words, const std::string& input) {
-    return AskWhileAwaited(words, input, listener->answering());
+    return AskWhileAwaited(words, input, listener->answering(), signals);
   };
   Desk desk(std::move(offer), ask, *token, listener->port());
   std::cout << desk.Address() << std::endl;

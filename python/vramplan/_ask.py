@@ -113,9 +113,11 @@ def arguments_of(
         arguments += _optimizer_arguments(optimizer)
     if loss is not None:
         arguments += ["--loss", _loss_name(loss)]
-    for module in checkpoint:
+    for module in [checkpoint] if isinstance(checkpoint, str) else checkpoint:
         arguments += ["--checkpoint", module]
     given = dict(options or {})
+    if "out" in given:
+        raise UsageError("out", "an answer is an object here", "write answer.text, answer.html or answer.json where you like")
     if is_model and "framework" not in given and (framework := _framework()) is not None:
         given["framework"] = framework
     for name, value in given.items():

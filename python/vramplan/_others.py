@@ -27,9 +27,12 @@ def run(command: str | Sequence[Any], *, gpu: str | None = None, **options: Any)
 def explain(message: Any, *, model: Any = None, gpu: str | None = None, **options: Any) -> _results.Explanation:
     """Why memory ran out (docs/oom.md).
 
-    message: the exception, its text, or the log that holds it.
+    message: the exception, its text, the text of a log that holds it, or the log's path as a pathlib.Path.
     model: a path or a name of what ran; the answer then names the request of the step that failed.
     """
+    if isinstance(message, os.PathLike):
+        with open(message, errors="replace") as log:
+            message = log.read()
     if model is not None:
         options["model"] = os.fspath(model)
     arguments = _ask.arguments_of(is_model=False, gpu=gpu, options=options)

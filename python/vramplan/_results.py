@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import html
 from typing import TYPE_CHECKING, Any
 
@@ -77,9 +78,14 @@ class Result:
     def __repr__(self) -> str:
         return f"<vramplan.{type(self).__name__}: {self.verdict}>"
 
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and (other.json, other.text) == (self.json, self.text)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def to_dict(self) -> dict[str, Any]:
         """The answer of `--format json`: sizes are integers in bytes."""
-        return self.json
+        return copy.deepcopy(self.json)
 
     @property
     def verdict(self) -> str:

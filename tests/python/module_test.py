@@ -74,6 +74,15 @@ class Answers(unittest.TestCase):
         with self.assertRaisesRegex(AttributeError, "no member 'total'; there are requested, allocated"):
             fit.peak.total
 
+    def test_answers_are_values(self):
+        fit, same = (vramplan.fit("gpt2", gpu="t4", checkpoint="all") for _ in range(2))
+        self.assertEqual(fit, same)
+        self.assertEqual(copy.deepcopy(fit), fit)
+        fit.to_dict().clear()
+        self.assertEqual(fit, same)
+        with self.assertRaises(vramplan.UsageError):
+            vramplan.fit("gpt2", gpu="t4", out="answer.json")
+
     def test_inspect(self):
         inspection = vramplan.inspect(UNET)
         self.assertEqual(inspection.inputs, ("x",))

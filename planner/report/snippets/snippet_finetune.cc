@@ -93,11 +93,13 @@ Result<std::string> SftModule(const SnippetOf& of) {
 std::string Fsdp2Config(const SnippetOf& of) {
   const char* const mixed = HasFp16(of.plan) ? "fp16" : HasBf16(of.plan) ? "bf16" : "\"no\"";
   return SnippetHeading(of) + ModulesRemark(of) + FreezeRemark(of.trained) +
-         "# the plan is for one card alone: what each of num_processes cards holds is less\n"
+         (of.spec.ranks > 1 ? ""
+                            : "# the plan is for one card alone: what each of num_processes cards holds is less\n") +
          "# accelerate 1.15: accelerate launch --config_file THIS --gradient_accumulation_steps " +
          std::to_string(of.plan.accumulate) + " train.py, with batches of " + std::to_string(of.plan.batch) +
          "\ncompute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: " + mixed +
-         "\nnum_processes: 1\nnum_machines: 1\nmachine_rank: 0\nuse_cpu: false\nfsdp_config:\n  fsdp_version: 2\n"
+         "\nnum_processes: " + std::to_string(of.spec.ranks) +
+         "\nnum_machines: 1\nmachine_rank: 0\nuse_cpu: false\nfsdp_config:\n  fsdp_version: 2\n"
          "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  fsdp_reshard_after_forward: true\n"
          "  fsdp_offload_params: false\n  fsdp_state_dict_type: SHARDED_STATE_DICT\n"
          "  fsdp_cpu_ram_efficient_loading: true\n  fsdp_activation_checkpointing: " +

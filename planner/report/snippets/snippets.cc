@@ -56,8 +56,9 @@ std::string Accelerate(const SnippetOf& of) {
   return SnippetHeading(of) + ModulesRemark(of) + FreezeRemark(of.trained) +
          "# accelerate launch --config_file THIS --gradient_accumulation_steps " + std::to_string(of.plan.accumulate) +
          " train.py, with batches of " + std::to_string(of.plan.batch) +
-         "\ncompute_environment: LOCAL_MACHINE\ndistributed_type: \"NO\"\nmixed_precision: " + mixed +
-         "\nnum_processes: 1\nnum_machines: 1\nmachine_rank: 0\nuse_cpu: false\n";
+         "\ncompute_environment: LOCAL_MACHINE\ndistributed_type: " + (of.spec.ranks > 1 ? "MULTI_GPU" : "\"NO\"") +
+         "\nmixed_precision: " + mixed + "\nnum_processes: " + std::to_string(of.spec.ranks) +
+         "\nnum_machines: 1\nmachine_rank: 0\nuse_cpu: false\n";
 }
 
 const char* LightningPrecision(const Plan& plan) {
@@ -119,8 +120,9 @@ std::string Env(const SnippetOf& of) {
 
 std::string SnippetHeading(const SnippetOf& of) {
   std::string text = "# " + InComment(of.file) + " at batch " + std::to_string(of.plan.batch) + " on " +
-                     InComment(of.device) + ", by vramplan: allocated " + ToString(of.plan.peak.peak.allocated) +
-                     ", on the device " + ToString(of.needs) + "\n";
+                     (of.spec.ranks > 1 ? "each of " + std::to_string(of.spec.ranks) + " cards (" : "") +
+                     InComment(of.device) + (of.spec.ranks > 1 ? ")" : "") + ", by vramplan: allocated " +
+                     ToString(of.plan.peak.peak.allocated) + ", on the device " + ToString(of.needs) + "\n";
   return text;
 }
 
@@ -169,6 +171,12 @@ Result<Emit> ParseEmit(std::string_view text) {
 }
 
 Result<std::string> PrintSnippet(Emit emit, const SnippetOf& of) {
+  // A configuration that says nothing of the other cards would put all of the model on one.
+  if (of.spec.strategy == Strategy::kFsdp2 && emit != Emit::kFsdp2 && emit != Emit::kEnv)
+    return Error{ErrorCode::kUsage, "--emit", EmitNames()[static_cast<size_t>(emit) - 1] + " says nothing of fsdp2",
+                 "type --emit fsdp2"};
+  if (of.spec.strategy == Strategy::kDdp && emit == Emit::kFsdp2)
+    return Error{ErrorCode::kUsage, "--emit", "fsdp2 is not how the cards share the model", "type --emit accelerate"};
   switch (emit) {
     case Emit::kPytorch:
       if (of.plan.tier == Tier::kOperators) {

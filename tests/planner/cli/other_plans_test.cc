@@ -52,6 +52,27 @@ TEST_CASE("other plans: cards that share a model are counted in the first line")
         std::string::npos);
 }
 
+// A configuration for one card would put all of the model on it.
+TEST_CASE("other plans: what is emitted and requested for several cards is for all of them") {
+  const std::string four = "fit llama-3.2-1b --optimizer adamw --gpus 4 --gpu a100-80gb --batch 1 --strategy ";
+  const struct {
+    std::string question;
+    const char* says;
+  } rows[] = {
+      {four + "fsdp2 --emit fsdp2", "distributed_type: FSDP\nmixed_precision: \"no\"\nnum_processes: 4\n"},
+      {four + "fsdp2 --emit fsdp2", " on each of 4 cards (A100 80GB), by vramplan"},
+      {four + "ddp --emit accelerate", "distributed_type: MULTI_GPU\nmixed_precision: \"no\"\nnum_processes: 4\n"},
+      {four + "fsdp2 --emit hf", "--emit: hf says nothing of fsdp2 (hint: type --emit fsdp2)"},
+      {four + "ddp --emit fsdp2", "type --emit accelerate"},
+      {four + "fsdp2 --format request", "#SBATCH --gres=gpu:4\n"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.question);
+    const Said said = Do(row.question);
+    CHECK((said.out + said.err).find(row.says) != std::string::npos);
+  }
+}
+
 TEST_CASE("other plans: what a denoiser's script keeps beside it is told, and counted when asked for") {
   const Said said = Do("fit sdxl --lora 4 --precision amp-fp16 --image 512 --gpu rtx-4090");
   CHECK(said.exit_code == 0);
