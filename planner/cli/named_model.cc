@@ -145,15 +145,16 @@ Status TakeNamed(Options* options) {
     const bool shares = options->spec.strategy != Strategy::kNone || options->spec.ranks > 1;
     const std::string flag = options->lora    ? "--lora"
                              : options->quant ? "--quant"
-                             : shares         ? "--strategy ddp --gpus 2"
+                             : shares         ? "--strategy"
                              : serves         ? "--mode serve"
                                               : "";
     if (flag.empty()) return Done();
     return Error{ErrorCode::kUsage, flag, "it is for a model that is given by its name, and " + name + " is a file",
-                 "export the model with its adapters, or name it: vramplan " + std::string(Name(options->verb)) +
-                     " llama-3.2-1b " + flag +
+                 std::string(options->lora ? "export the model with its adapters, or name it" : "name the model") +
+                     ": vramplan " + std::string(Name(options->verb)) + " llama-3.2-1b " + flag +
                      (options->lora    ? " 16"
                       : options->quant ? " nf4"
+                      : shares         ? " ddp --gpus 2"
                                        : "")};
   }
   TrainingSpec& spec = options->spec;
@@ -231,7 +232,7 @@ Result<Graph> GraphOf(const Options& options, BindOptions* bind, std::map<std::s
   if (!program || program->given.empty())
     return Error{ErrorCode::kBadInput, options.file, "its template has no such program", "type another --mode"};
   if (options.spec.mode == Mode::kServe && !KeepLastToken(&*program)) {
-    return Error{ErrorCode::kUsage, "--mode", options.named->of_class + " does not write one token after another",
+    return Error{ErrorCode::kUsage, "--mode", "how " + options.named->of_class + " serves is not modelled",
                  "type --mode infer"};
   }
   Graph graph = CarrierOf(*program);

@@ -179,8 +179,8 @@ constexpr OptionRow kStepRows[] = {
         }),
     OptionRow{"--batch-dim", "INPUT:AXIS", "which axis is the batch [found by its name or place]", kBound, kModel,
               Text<&BindOptions::batch_dim>},
-    OptionRow{"--mode", "MODE", "train, infer, or eval: evaluation without no_grad [train]", kAsked, kModel,
-              Into<&TrainingSpec::mode, ParseMode>}
+    OptionRow{"--mode", "MODE", "train, infer, eval (evaluation without no_grad) or, of a named model, serve [train]",
+              kAsked, kModel, Into<&TrainingSpec::mode, ParseMode>}
         .Words(NamesUpTo<Mode::kServe>)
         .Shown([](SettingsRows* s) { s->Name(Name(s->spec.mode)); }),
     OptionRow{"--precision", "P", "fp64, fp32, tf32, amp-fp16, amp-bf16, fp16 or bf16 [fp32; plan chooses]", kStep,

@@ -93,7 +93,7 @@ TEST_CASE("other plans: what does not go together is refused in one line") {
       {"fit flux-dev --lora 4 --strategy fsdp2 --gpus 2 --gpu t4", "how fsdp2 shards a model of diffusers"},
       {"fit sd-1.5 --image 1000 --gpu t4", "height=1000 is no multiple of 64 (hint: type --dim height=1024)"},
       {"fit gpt2 --sequences 4 --gpu t4", "it is of a model that serves"},
-      {"fit bert-base-uncased --mode serve --gpu t4", "does not write one token after another"},
+      {"fit bert-base-uncased --mode serve --gpu t4", "how BertForMaskedLM serves is not modelled"},
       {"fit MODELS/mlp.onnx --mode serve --gpu t4", "it is for a model that is given by its name"},
       {"fit llama-3.2-1b --strategy ddp --gpus 2 --mode infer --gpu t4", "it is for a training"},
   };
