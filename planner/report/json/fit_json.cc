@@ -156,7 +156,8 @@ auto Of(Get get) {
   return [get](const FitAnswer& answer) {
     using V = std::remove_cvref_t<std::invoke_result_t<Get, const Fit&>>;
     if constexpr (requires(V value) { value.has_value(); }) {
-      return answer.one != nullptr ? V(std::invoke(get, *answer.one)) : V();
+      if (answer.one == nullptr) return V();
+      return std::invoke(get, *answer.one);
     } else {
       return answer.one != nullptr ? std::optional<V>(std::invoke(get, *answer.one)) : std::nullopt;
     }
