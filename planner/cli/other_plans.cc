@@ -1,6 +1,7 @@
 #include "planner/cli/other_plans.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <span>
 #include <utility>
@@ -17,14 +18,22 @@ constexpr int64_t kShortestServed = 1024, kLongestServed = 1 << 20;
 constexpr int64_t kUsualRank = 16;
 constexpr size_t kMostRemedies = 3;
 
-// The answer of fit to these options, at this batch.
-Result<CardFit> FitOf(Options options, const ChosenDevice& chosen, int64_t batch) {
+// The answer of fit to these options, at this batch. `searches`: whether other batches are searched, which takes most of
+// the time, by the verdict about this one; null: they are.
+Result<CardFit> FitOf(Options options, const ChosenDevice& chosen, int64_t batch,
+                      const std::function<bool(Verdict)>& searches = nullptr) {
   if (const Status named = TakeNamed(&options); !named.ok()) return named.error();
   Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) return prepared.error();
   const TrainingSpec spec = SpecOn(chosen, options.spec);
   StepEnds steps(*prepared, spec);
-  return CardJudge(steps, chosen.device, options.allocator).At(batch);
+  CardJudge judge(steps, chosen.device, options.allocator);
+  if (searches == nullptr) return judge.At(batch);
+  const Result<BothEnds> step = steps.At(batch);
+  if (!step.ok()) return step.error();
+  CardFit alone;
+  static_cast<OnCard&>(alone) = judge.Alone(*step, batch);
+  return searches(alone.verdict) ? judge.At(batch) : Result<CardFit>(std::move(alone));
 }
 
 // Fits for sure, or fits at all where nothing did.
@@ -32,23 +41,11 @@ bool IsBetter(Verdict verdict, Verdict now) {
   return verdict == Verdict::kFits || (now == Verdict::kDoesNotFit && verdict != Verdict::kDoesNotFit);
 }
 
-// The same where it is better. The batches of what is not are nobody's question, and searching them takes most of the
-// time.
+// The same where it is better. The batches of what is not are nobody's question.
 std::optional<CardFit> WhereItFits(Options options, const ChosenDevice& chosen, int64_t batch, Verdict now,
                                    bool with_batches = true) {
-  if (!TakeNamed(&options).ok()) return std::nullopt;
-  const Result<Prepared> prepared = Prepare(options);
-  if (!prepared.ok()) return std::nullopt;
-  const TrainingSpec spec = SpecOn(chosen, options.spec);
-  StepEnds steps(*prepared, spec);
-  CardJudge judge(steps, chosen.device, options.allocator);
-  const Result<BothEnds> step = steps.At(batch);
-  if (!step.ok()) return std::nullopt;
-  CardFit alone;
-  static_cast<OnCard&>(alone) = judge.Alone(*step, batch);
-  if (!IsBetter(alone.verdict, now)) return std::nullopt;
-  if (!with_batches) return alone;
-  Result<CardFit> fit = judge.At(batch);
+  Result<CardFit> fit =
+      FitOf(std::move(options), chosen, batch, [&](Verdict verdict) { return with_batches && IsBetter(verdict, now); });
   if (!fit.ok() || !IsBetter(fit->verdict, now)) return std::nullopt;
   return *std::move(fit);
 }
@@ -59,6 +56,11 @@ std::pair<std::string, int64_t> ServedLength(const NamedModel& model) {
   for (const auto& [limited, setting] : model.templates.limits)
     if (limited == length) return {length, model.settings.Number(setting).value_or(0)};
   return {length, 0};
+}
+
+Remedy RemedyOf(std::string typed, const CardFit& fit) {
+  return {std::move(typed), DeviceBytes(fit.peak, fit.device.context.likely), fit.safe_batch,
+          fit.largest.largest_batch};
 }
 
 struct Change {
@@ -126,9 +128,8 @@ std::vector<Remedy> OnMoreCards(const Options& options, const ChosenDevice& chos
     const std::optional<CardFit> fit = on(high, true);
     if (!fit) continue;
     fewest_before = high;
-    remedies.push_back(
-        {"--strategy fsdp2 --gpus " + std::to_string(1 << high) + (checkpoints ? " --checkpoint all" : ""),
-         DeviceBytes(fit->peak, fit->device.context.likely), fit->safe_batch, fit->largest.largest_batch});
+    const std::string typed = "--strategy fsdp2 --gpus " + std::to_string(1 << high);
+    remedies.push_back(RemedyOf(typed + (checkpoints ? " --checkpoint all" : ""), *fit));
   }
   return remedies;
 }
@@ -165,8 +166,7 @@ std::vector<Remedy> RemediesOf(const Options& options, const ChosenDevice& chose
     const std::string typed = change.Typed(changed, options);
     const std::optional<CardFit> fit = WhereItFits(std::move(changed), chosen, batch, now);
     if (!fit) continue;
-    remedies.push_back(
-        {typed, DeviceBytes(fit->peak, fit->device.context.likely), fit->safe_batch, fit->largest.largest_batch});
+    remedies.push_back(RemedyOf(typed, *fit));
   }
   std::ranges::move(OnMoreCards(options, chosen, batch, now), std::back_inserter(remedies));
   return remedies;

@@ -17,10 +17,7 @@ struct Described<StepOf> {
   static Fields<StepOf> Make() {
     return Fields<StepOf>()
         .Has("step", "from 1", [](const StepOf& of) { return of.step.step; })
-        .Has("requested", "peak within the step, as all levels",
-             [](const StepOf& of) { return of.step.peak.requested; })
-        .Has("allocated", "", [](const StepOf& of) { return of.step.peak.allocated; })
-        .Has("reserved", "", [](const StepOf& of) { return of.step.peak.reserved; })
+        .All<Levels>([](const StepOf& of) { return of.step.peak; })
         .Has("phase", "where requested peaks: forward, backward or update",
              [](const StepOf& of) { return of.step.phase; })
         .Has("after_forward", "requested", [](const StepOf& of) { return of.step.after_forward; })
@@ -35,9 +32,9 @@ struct Described<ContextBand> {
   static constexpr const char* kName = "";
   static Fields<ContextBand> Make() {
     return Fields<ContextBand>()
-        .Has("low", "", &ContextBand::low)
-        .Has("likely", "", &ContextBand::likely)
-        .Has("high", "", &ContextBand::high)
+        .All<Band>([](const ContextBand& of) {
+          return Band{of.low, of.likely, of.high};
+        })
         .Has("source", "", &ContextBand::source);
   }
 };
@@ -73,7 +70,7 @@ struct Described<Estimate> {
         .Has("notes", "", &Estimate::notes)
         .May("verdict", "fits, tight or does-not-fit, where a card is named",
              [](const Estimate& of) { return of.device ? std::optional(of.verdict) : std::nullopt; })
-        .May("on_a_larger_card", "device bytes on a card that is never full, where PyTorch gives no cache back",
+        .May("on_a_larger_card", kOnALargerCard,
              [](const Estimate& of) { return of.device ? std::optional(of.OnALargerCard()) : std::nullopt; })
         .May("pool", "of a runtime that takes its memory before it needs it",
              [](const Estimate& of) {

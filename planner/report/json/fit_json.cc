@@ -82,12 +82,9 @@ struct Described<GpuOf> {
   static constexpr const char* kName = "";
   static Fields<GpuOf> Make() {
     return Fields<GpuOf>()
-        .Has("id", "of the catalogue; empty for a bare size", [](const GpuOf& of) { return of.card.id; })
-        .Has("name", "", [](const GpuOf& of) { return of.card.device.name; })
-        .Has("usable_bytes", "that a program can get", [](const GpuOf& of) { return of.card.device.usable; })
-        .Has("reserve_bytes", "to be left free", [](const GpuOf& of) { return of.card.device.reserve; })
-        .Has("held_bytes", "by others", [](const GpuOf& of) { return of.card.device.held; })
-        .Has("context_bytes", "likely", [](const GpuOf& of) { return of.card.device.context.likely; })
+        .All<CardOf>([](const GpuOf& of) {
+          return CardOf{of.card.id, of.card.device};
+        })
         .Has("context_source", "", [](const GpuOf& of) { return of.card.device.context.source; })
         .Has("source", "of what is usable", [](const GpuOf& of) { return of.card.device.source; })
         .May("pool", "of a runtime that takes its memory before it needs it", [](const GpuOf& of) {
@@ -180,8 +177,7 @@ struct Described<FitAnswer> {
                return PeakAt{fit.card.peak, fit.place, fit.card.device.context.likely};
              }))
         .May("device", "how sure the bytes on the device are", Of([](const Fit& fit) { return fit.card.band; }))
-        .May("on_a_larger_card", "device bytes on a card that is never full, where PyTorch gives no cache back",
-             Of([](const Fit& fit) { return fit.card.OnALargerCard(); }))
+        .May("on_a_larger_card", kOnALargerCard, Of([](const Fit& fit) { return fit.card.OnALargerCard(); }))
         .May("margin_bytes", "left at the likely value; below zero: too much",
              Of([](const Fit& fit) { return fit.card.MarginAt(fit.card.band.device().likely); }))
         .May("margin_bytes_high", "left at the high end",

@@ -89,6 +89,16 @@ Fields<PeakAt> Described<PeakAt>::Make() {
       .Has("op", "the framework's operator", [](const PeakAt& at) { return at.place.op; });
 }
 
+Fields<CardOf> Described<CardOf>::Make() {
+  return Fields<CardOf>()
+      .Has("id", "of the catalogue; empty for a bare size", [](const CardOf& of) { return of.id; })
+      .Has("name", "", [](const CardOf& of) { return of.device.name; })
+      .Has("usable_bytes", "that a program can get", [](const CardOf& of) { return of.device.usable; })
+      .Has("reserve_bytes", "to be left free", [](const CardOf& of) { return of.device.reserve; })
+      .Has("held_bytes", "by others", [](const CardOf& of) { return of.device.held; })
+      .Has("context_bytes", "likely", [](const CardOf& of) { return of.device.context.likely; });
+}
+
 Fields<CategoriesOf> Described<CategoriesOf>::Make() {
   Fields<CategoriesOf> fields;
   for (int i = 0; i < kCategories; ++i) {
@@ -191,11 +201,9 @@ Fields<Segment> Described<Segment>::Make() {
 }
 
 Fields<HostRow> Described<HostRow>::Make() {
-  return Fields<HostRow>()
-      .Has("name", "", &HostRow::name)
-      .Has("low", "", &HostRow::low)
-      .Has("likely", "", &HostRow::likely)
-      .Has("high", "", &HostRow::high);
+  return Fields<HostRow>().Has("name", "", &HostRow::name).All<Band>([](const HostRow& row) {
+    return Band{row.low, row.likely, row.high};
+  });
 }
 
 Fields<HostMemory> Described<HostMemory>::Make() {

@@ -35,6 +35,15 @@ struct JointlyOf {
   const std::vector<Assumption>& assumptions;
 };
 
+// The card of an answer about a step.
+struct CardOf {
+  const std::string& id;
+  const Device& device;
+};
+
+// What on_a_larger_card says.
+inline constexpr char kOnALargerCard[] = "device bytes on a card that is never full, where PyTorch gives no cache back";
+
 // {"$ref"} to "$defs"; the fields are in parts.cc.
 template <>
 struct Described<Note> {
@@ -70,6 +79,11 @@ template <>
 struct Described<PeakAt> {
   static constexpr const char* kName = "peak";
   static Fields<PeakAt> Make();
+};
+template <>
+struct Described<CardOf> {
+  static constexpr const char* kName = "";
+  static Fields<CardOf> Make();
 };
 template <>
 struct Described<CategoriesOf> {

@@ -16,10 +16,6 @@ struct ShardingOf {
   std::optional<int64_t> Cards(size_t stage) const { return CardsUnderZero(parts, capacity)[stage - 1]; }
 };
 
-struct PlanCard {
-  const PlanReport& report;
-};
-
 std::optional<PlanOf> ChosenOf(const PlanReport& of) {
   if (!of.decision.chosen) return std::nullopt;
   return PlanOf{*of.decision.chosen, of.device.context.likely};
@@ -106,27 +102,16 @@ struct Described<ShardingOf> {
 };
 
 template <>
-struct Described<PlanCard> {
-  static constexpr const char* kName = "";
-  static Fields<PlanCard> Make() {
-    return Fields<PlanCard>()
-        .Has("id", "of the catalogue; empty for a bare size", [](const PlanCard& of) { return of.report.id; })
-        .Has("name", "", [](const PlanCard& of) { return of.report.device.name; })
-        .Has("usable_bytes", "that a program can get", [](const PlanCard& of) { return of.report.device.usable; })
-        .Has("reserve_bytes", "to be left free", [](const PlanCard& of) { return of.report.device.reserve; })
-        .Has("held_bytes", "by others", [](const PlanCard& of) { return of.report.device.held; })
-        .Has("context_bytes", "likely", [](const PlanCard& of) { return of.report.device.context.likely; });
-  }
-};
-
-template <>
 struct Described<PlanReport> {
   static constexpr const char *kName = "", *kAnswer = "plan", *kTitle = "what to change so that a step fits";
   static Fields<PlanReport> Make() {
     return Fields<PlanReport>()
         .Has("model", "", [](const PlanReport& of) { return of.question.model; })
         .Has("spec", "the options behind the answer", [](const PlanReport& of) { return SpecOf{of.question.spec}; })
-        .Has("gpu", "", [](const PlanReport& of) { return PlanCard{of}; })
+        .Has("gpu", "",
+             [](const PlanReport& of) {
+               return CardOf{of.id, of.device};
+             })
         .Has("verdict", "of the chosen plan: fits, tight or does-not-fit",
              [](const PlanReport& of) { return of.on.verdict; })
         .Has("chosen", "null: no plan fits", ChosenOf)
@@ -138,7 +123,7 @@ struct Described<PlanReport> {
              [](const PlanReport& of) { return OrNone(of.safe_batch); })
         .Has("device", "how sure the bytes on the device are",
              [](const PlanReport& of) { return of.decision.chosen ? std::optional(of.on.band) : std::nullopt; })
-        .Has("on_a_larger_card", "device bytes on a card that is never full, where PyTorch gives no cache back",
+        .Has("on_a_larger_card", kOnALargerCard,
              [](const PlanReport& of) {
                return of.decision.chosen ? std::optional(of.on.OnALargerCard()) : std::nullopt;
              })

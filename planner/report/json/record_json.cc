@@ -48,7 +48,7 @@ struct Described<RecordedWay> {
         .Has("how", "what to type or to write; empty: nothing", &RecordedWay::how)
         .Has("verdict", "fits, tight or does-not-fit", &RecordedWay::verdict)
         .Has("peak", "", [](const RecordedWay& way) { return RecordLevels{way}; })
-        .Has("on_a_larger_card", "device bytes on a card that is never full", &RecordedWay::OnALargerCard);
+        .Has("on_a_larger_card", kOnALargerCard, &RecordedWay::OnALargerCard);
   }
 };
 

@@ -38,7 +38,7 @@ struct Described<SweptOf> {
              [](const SweptOf& of) { return of.row.levels ? std::nullopt : std::optional(of.row.failure); })
         .May("verdict", "fits, tight or does-not-fit, where a card is named",
              [](const SweptOf& of) { return of.row.verdict; })
-        .May("on_a_larger_card", "device bytes on a card that is never full, where PyTorch gives no cache back",
+        .May("on_a_larger_card", kOnALargerCard,
              [](const SweptOf& of) {
                if (!of.row.verdict) return std::optional<Bytes>();
                return std::optional(of.row.band.device().likely + (of.row.roomy - of.row.levels->reserved));
