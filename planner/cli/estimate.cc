@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "planner/answers/doubts.h"
+#include "planner/answers/judge.h"
 #include "planner/cli/all_forms.h"
-#include "planner/cli/doubts.h"
 #include "planner/cli/estimate_step.h"
-#include "planner/cli/judge.h"
 #include "planner/cli/settings.h"
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
@@ -18,6 +18,7 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
                               EstimatePictures* pictures) {
   Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) return prepared.error();
+  NoteAssumedBatch(&*prepared);
   if (chosen) prepared->notes.Append(chosen->notes);
   const TrainingSpec spec = SpecOf(options, chosen);
   const int64_t batch = prepared->question.batch;
@@ -52,7 +53,8 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
     static_cast<void>(
         Replay(timeline, batch, within ? AllocatorOn(chosen->device, config) : config, capacity, &*estimate.segments));
   }
-  estimate.assumptions = Doubts({*prepared, options, spec, batch, timeline, estimate.peak.peak.requested});
+  estimate.assumptions =
+      Doubts({*prepared, options, spec, batch, timeline, estimate.peak.peak.requested, IsBrief(options)});
   estimate.place = PlaceOf(estimate.peak, timeline, prepared->layers);
   estimate.layers = LayerTable(timeline, prepared->layers, spec, batch);
   estimate.training_steps = timeline.steps;

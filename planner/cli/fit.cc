@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "planner/answers/doubts.h"
+#include "planner/answers/emitted.h"
+#include "planner/answers/host.h"
+#include "planner/answers/judge.h"
+#include "planner/answers/other_plans.h"
+#include "planner/answers/prepare.h"
 #include "planner/cli/all_forms.h"
-#include "planner/cli/doubts.h"
-#include "planner/cli/emitted.h"
 #include "planner/cli/fit_matrix.h"
-#include "planner/cli/host.h"
-#include "planner/cli/judge.h"
-#include "planner/cli/other_plans.h"
-#include "planner/cli/prepare.h"
 #include "planner/cli/recorded.h"
 #include "planner/cli/settings.h"
 #include "planner/cli/step_alone.h"
@@ -134,7 +134,7 @@ std::vector<Assumption> DoubtsOf(const CardFit& card, const Prepared& prepared, 
   const bool at_largest = !prepared.question.batch_given && card.largest.peak;
   const int64_t batch = at_largest ? card.largest.largest_batch : prepared.question.batch;
   const Bytes requested = (at_largest ? *card.largest.peak : card.peak).peak.requested;
-  return Doubts({prepared, options, spec, batch, likely, requested});
+  return Doubts({prepared, options, spec, batch, likely, requested, IsBrief(options)});
 }
 
 // The page, or the step alone: at the batch that was asked for, else at the largest.
@@ -184,7 +184,7 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   fit.card.id = chosen->id;
   std::optional<std::string> emitted;
   if (options.emit != Emit::kNone && fit.card.verdict != Verdict::kDoesNotFit) {
-    Result<std::string> snippet = EmittedStep(options, steps, fit.card);
+    Result<std::string> snippet = EmittedStep(options.emit, options, steps, fit.card);
     if (!snippet.ok()) return snippet.error();
     if (options.format != Format::kAll && (options.out.empty() || options.out == "-"))
       return Outcome{*std::move(snippet), 0, prepared->notes};

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "planner/answers/judge.h"
+#include "planner/answers/parallel.h"
 #include "planner/cli/all_forms.h"
-#include "planner/cli/judge.h"
-#include "planner/cli/parallel.h"
 #include "planner/cli/progress.h"
 #include "planner/cli/settings.h"
 #include "planner/picture/fit_page.h"

@@ -1,7 +1,7 @@
 // RunFitMatrix: fit --gpu all, one row for each card of the catalogue.
 #pragma once
 
-#include "planner/cli/prepare.h"
+#include "planner/answers/prepare.h"
 #include "planner/cli/verbs.h"
 
 namespace vramplan {

@@ -4,11 +4,11 @@
 #include <set>
 
 #include "graph/architectures/named.h"
+#include "planner/answers/doubts.h"
+#include "planner/answers/emitted.h"
+#include "planner/answers/judge.h"
+#include "planner/answers/other_plans.h"
 #include "planner/cli/all_forms.h"
-#include "planner/cli/doubts.h"
-#include "planner/cli/emitted.h"
-#include "planner/cli/judge.h"
-#include "planner/cli/other_plans.h"
 #include "planner/cli/recorded.h"
 #include "planner/cli/settings.h"
 #include "planner/cli/step_alone.h"
@@ -187,11 +187,12 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
     if (!judged.ok()) return judged.error();
     report.on = static_cast<const OnCard&>(judged->fit);
     report.safe_batch = judged->fit.safe_batch;
-    report.assumptions =
-        Doubts({*prepared, options, planned, plan->batch, *judged->step, judged->fit.peak.peak.requested});
+    report.assumptions = Doubts(
+        {*prepared, options, planned, plan->batch, *judged->step, judged->fit.peak.peak.requested, IsBrief(options)});
   } else {
     report.parts = PartsOf(*as_it_is, smallest);
-    report.assumptions = Doubts({*prepared, options, spec, smallest, *as_it_is, RequestedPeak(*as_it_is, smallest)});
+    report.assumptions =
+        Doubts({*prepared, options, spec, smallest, *as_it_is, RequestedPeak(*as_it_is, smallest), IsBrief(options)});
     if (wishes.batch && has_batch) report.instead = Accumulated(problem, wishes, on.nvidia);
   }
   // Only where a batch was asked for is one of no use for what the plan does.
@@ -221,7 +222,7 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
   report.notes = prepared->notes;
   std::optional<std::string> stream;
   if (plan && options.emit != Emit::kNone) {
-    Result<std::string> snippet = EmittedPlan(options, *prepared, *plan, problem.With(*plan), device);
+    Result<std::string> snippet = EmittedPlan(options.emit, options, *prepared, *plan, problem.With(*plan), device);
     if (!snippet.ok()) return snippet.error();
     if (options.format != Format::kAll && (options.out.empty() || options.out == "-"))
       return Outcome{*snippet, 0, report.notes, std::nullopt};

@@ -6,12 +6,12 @@
 #include <numeric>
 #include <utility>
 
+#include "planner/answers/judge.h"
+#include "planner/answers/prepare.h"
+#include "planner/answers/spec_of_file.h"
 #include "planner/cli/all_forms.h"
-#include "planner/cli/judge.h"
-#include "planner/cli/prepare.h"
 #include "planner/cli/progress.h"
 #include "planner/cli/settings.h"
-#include "planner/cli/spec_of_file.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/sweep_page.h"
 
@@ -63,7 +63,7 @@ class Sweeper {
       row.values.push_back(axes[a].values[at[a]]);
       Put(axes[a], axes[a].values[at[a]], &typed);
     }
-    Result<Options> asked = Understand(Verb::kSweep, options_.file, typed);
+    Result<Options> asked = Understand(Verb::kSweep, options_.model, typed);
     if (!asked.ok()) return asked.error();
     if (const Status taken = TakeSpecOfFile(&*asked); !taken.ok()) return taken.error();
     const Status second = TakeSecondModel(&*asked);
@@ -197,8 +197,8 @@ Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* mach
   }
   const auto answered = std::ranges::find_if(report.rows, [](const SweepRow& row) { return row.levels.has_value(); });
   if (answered == report.rows.end())
-    return Error{ErrorCode::kBadInput, options.file, "no combination can be answered: " + report.rows.front().failure,
-                 "vramplan inspect " + options.file + " lists its dims"};
+    return Error{ErrorCode::kBadInput, options.model, "no combination can be answered: " + report.rows.front().failure,
+                 "vramplan inspect " + options.model + " lists its dims"};
   std::vector<SweptAnswer> answers;
   for (const SweepRow& row : report.rows) {
     answers.push_back({row.values, std::nullopt});
