@@ -299,6 +299,11 @@ TrainingSpec SpecOn(const ChosenDevice& chosen, const TrainingSpec& spec) {
   return on;
 }
 
+ContextBand ContextFor(const Question& question, const std::optional<ChosenDevice>& chosen, const TrainingSpec& spec) {
+  if (chosen) return chosen->device.context;
+  return question.context ? GivenContext(*question.context) : ContextOf(spec.capability, spec.framework);
+}
+
 TrainingSpec SpecOf(const Question& question, const std::optional<ChosenDevice>& chosen) {
   TrainingSpec spec = question.spec;
   if (question.capability) spec.capability = *question.capability;

@@ -70,5 +70,7 @@ Generation GenerationOf(const ChosenDevice& chosen);
 TrainingSpec SpecOn(const ChosenDevice& chosen, const TrainingSpec& spec);
 // The spec of the question: its capability, then the card's, when there is one.
 TrainingSpec SpecOf(const Question& question, const std::optional<ChosenDevice>& chosen);
+// The CUDA context: the card's, else the one that is given, else what such a card and version have.
+ContextBand ContextFor(const Question& question, const std::optional<ChosenDevice>& chosen, const TrainingSpec& spec);
 
 }  // namespace vramplan

@@ -18,10 +18,10 @@ constexpr int64_t kShortestServed = 1024, kLongestServed = 1 << 20;
 constexpr int64_t kUsualRank = 16;
 constexpr size_t kMostRemedies = 3;
 
-// The answer of fit to these question, at this batch. `searches`: whether other batches are searched, which takes most of
+// The verdict about another question, at this batch. `searches`: whether other batches are searched, which takes most of
 // the time, by the verdict about this one; null: they are.
-Result<CardFit> FitOf(Question question, const ChosenDevice& chosen, int64_t batch,
-                      const std::function<bool(Verdict)>& searches = nullptr) {
+Result<CardFit> JudgedAs(Question question, const ChosenDevice& chosen, int64_t batch,
+                         const std::function<bool(Verdict)>& searches = nullptr) {
   if (const Status named = TakeNamed(&question); !named.ok()) return named.error();
   Result<Prepared> prepared = Prepare(question);
   if (!prepared.ok()) return prepared.error();
@@ -44,8 +44,8 @@ bool IsBetter(Verdict verdict, Verdict now) {
 // The same where it is better. The batches of what is not are nobody's question.
 std::optional<CardFit> WhereItFits(Question question, const ChosenDevice& chosen, int64_t batch, Verdict now,
                                    bool with_batches = true) {
-  Result<CardFit> fit = FitOf(std::move(question), chosen, batch,
-                              [&](Verdict verdict) { return with_batches && IsBetter(verdict, now); });
+  Result<CardFit> fit = JudgedAs(std::move(question), chosen, batch,
+                                 [&](Verdict verdict) { return with_batches && IsBetter(verdict, now); });
   if (!fit.ok() || !IsBetter(fit->verdict, now)) return std::nullopt;
   return *std::move(fit);
 }
@@ -197,7 +197,7 @@ Result<Serving> ServingOf(const Question& question, const ChosenDevice& chosen, 
   const auto at = [&, length = length](int64_t tokens) {
     Question changed = question;
     changed.bind.dims[length] = tokens;
-    return FitOf(std::move(changed), chosen, sequences);
+    return JudgedAs(std::move(changed), chosen, sequences);
   };
   Serving serving;
   serving.sequences = sequences;

@@ -99,9 +99,7 @@ Status Compare(Options options, Probe* machine, ExplainReport* report, std::opti
 
   ExplainedStep step;
   step.version_told = !assumed.all().empty();
-  const ContextBand context = *chosen           ? (*chosen)->device.context
-                              : options.context ? GivenContext(*options.context)
-                                                : ContextOf(spec.capability, spec.framework);
+  const ContextBand context = ContextFor(options, *chosen, spec);
   std::optional<Bytes> room = RoomOf(message);
   step.room_told = room.has_value();
   if (!room && message.capacity && message.place == MemoryPlace::kCard) {

@@ -22,7 +22,7 @@
 #include "planner/cli/ask_apart.h"
 #include "planner/cli/mcp.h"
 #include "planner/cli/parse.h"
-#include "planner/cli/progress.h"
+#include "planner/answers/progress.h"
 #include "planner/cli/verbs.h"
 #include "planner/cli/write_file.h"
 

@@ -8,9 +8,9 @@
 
 #include "planner/answers/judge.h"
 #include "planner/answers/prepare.h"
+#include "planner/answers/progress.h"
 #include "planner/answers/spec_of_file.h"
 #include "planner/cli/all_forms.h"
-#include "planner/cli/progress.h"
 #include "planner/cli/settings.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/sweep_page.h"
@@ -73,9 +73,7 @@ class Sweeper {
     }
     const int64_t batch = asked->batch.value_or(prepared_.question.batch);
     const TrainingSpec spec = SpecOf(*asked, chosen_);
-    const ContextBand context = chosen_          ? chosen_->device.context
-                                : asked->context ? GivenContext(*asked->context)
-                                                 : ContextOf(spec.capability, spec.framework);
+    const ContextBand context = ContextFor(*asked, chosen_, spec);
     if (!judged_) judged_ = std::make_unique<Judged>(prepared_, spec, asked->allocator, chosen_);
     Notes notes;
     const Result<BothEnds> step = judged_->steps.At(batch, &notes);
@@ -138,8 +136,8 @@ class Sweeper {
   void TakeQuestion(const Options& asked, const TrainingSpec& spec, const ContextBand& context, const BothEnds& step,
                     SweepReport* report) {
     report->question = prepared_.question;
-    report->question.spec = SpecRows(asked, spec, prepared_.question, chosen_, context);
-    SayLoss(step.likely->loss, &report->question.spec);
+    report->question.loss = step.likely->loss;
+    report->question.spec = SpecRows(asked, spec, report->question, chosen_, context);
     std::erase_if(report->question.spec, [&](const SpecRow& row) {
       return std::ranges::any_of(options_.over, [&](const SweepAxis& axis) {
         return row.option == axis.name || (row.option == "dim" && row.text.starts_with(axis.name + "="));
