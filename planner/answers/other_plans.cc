@@ -59,7 +59,7 @@ std::pair<std::string, int64_t> ServedLength(const NamedModel& model) {
 }
 
 Remedy RemedyOf(std::string typed, const CardFit& fit) {
-  return {std::move(typed), DeviceBytes(fit.peak, fit.device.context.likely), fit.safe_batch,
+  return {std::move(typed), DeviceBytes(fit.peak, fit.device.context.likely), fit.verdict, fit.safe_batch,
           fit.largest.largest_batch};
 }
 

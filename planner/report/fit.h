@@ -48,8 +48,9 @@ struct WhatIf {
 
 // What would make a named model fit: options that the question does not have.
 struct Remedy {
-  std::string options;  // "--lora 16 --checkpoint all"
-  Bytes needs;          // on the device, at the batch that was asked for
+  std::string options;               // "--lora 16 --checkpoint all"
+  Bytes needs;                       // on the device, at the batch that was asked for
+  Verdict verdict = Verdict::kFits;  // at that batch; never that it does not fit
   int64_t safe_batch = 0, largest_batch = 0;
 };
 

@@ -46,7 +46,8 @@ std::string FirstLineOf(const RecordReport& report) {
                                            report.device.available());
   if (fits || !report.planned) return line;
   const RecordedWay* other = FirstThatFits(report);
-  return line + (other == nullptr ? "; nothing that was tried makes it fit" : "; it fits with: " + other->change);
+  if (other == nullptr) return line + "; nothing that was tried makes it fit";
+  return line + (other->verdict == Verdict::kTight ? "; it is tight with: " : "; it fits with: ") + other->change;
 }
 
 std::string PrintWays(const RecordReport& report, const Style& style) {

@@ -26,6 +26,7 @@ struct Described<Remedy> {
     return Fields<Remedy>()
         .Has("options", "what to type besides", &Remedy::options)
         .Has("device", "bytes on the device, at the batch that was asked for", &Remedy::needs)
+        .Has("verdict", "of that batch", &Remedy::verdict)
         .Has("safe_batch", "", &Remedy::safe_batch)
         .Has("largest_batch", "", &Remedy::largest_batch);
   }

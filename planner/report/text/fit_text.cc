@@ -189,10 +189,11 @@ std::string VerdictLine(const Fit& fit) {
                                           : "; " + BatchesText(card));
 }
 
-// "with --lora 16 --checkpoint all it fits: 20.08 GiB, batch 1 is safe".
+// "with --lora 16 --checkpoint all it fits: 20.08 GiB, batch 1 is safe"; "... it is tight: ...".
 std::string RemedyText(const Remedy& remedy, const Fit& fit) {
   const Mode mode = fit.question.mode;
-  std::string text = "with " + remedy.options + " it fits: " + ToString(remedy.needs);
+  std::string text = "with " + remedy.options + (remedy.verdict == Verdict::kTight ? " it is tight: " : " it fits: ") +
+                     ToString(remedy.needs);
   if (!fit.question.model.has_batch) return text;
   if (remedy.safe_batch == 0) return text + ", up to " + BatchText(mode, remedy.largest_batch) + " may fit";
   text += ", " + BatchText(mode, remedy.safe_batch) +

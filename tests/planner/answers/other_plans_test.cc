@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+#include <vector>
+
+#include "planner/report/writing/json.h"
 #include "tests/support/command_line.h"
 
 namespace vramplan::testing {
@@ -28,6 +32,36 @@ TEST_CASE("other plans: what would make a named model fit is said, and is so") {
   const Said tight = Do("fit sdxl --lora 4 --gpu rtx-3090 --gpu-memory 21.1GiB");
   CAPTURE(tight.out);
   CHECK(tight.out.find("--precision amp-fp16") != std::string::npos);
+}
+
+// Asked for again with what a remedy says, in a card of that size: its verdict is the remedy's.
+TEST_CASE("other plans: a remedy that is only tight says so") {
+  const auto json = [](const std::string& line) {
+    const Result<Json> read = ParseJson("answer", Do(line + " --format json").out);
+    REQUIRE_MESSAGE(read.ok(), line);
+    return *read;
+  };
+  const std::string roomy = "fit qwen3-8b --optimizer adamw --dim sequence=4096 --gpu a100-80gb";
+  const Json whole = json(roomy);
+  std::vector<int64_t> sizes;  // with which one of them just fits
+  for (const Json& remedy : std::get<Json::Items>(MemberOf(whole, "remedies")->value()))
+    sizes.push_back(std::get<int64_t>(MemberOf(remedy, "device")->value()) + Bytes::MiB(1).count());
+  REQUIRE(!sizes.empty());
+  int tight = 0;
+  for (const int64_t size : sizes) {
+    const std::string question = roomy + " --gpu-memory " + std::to_string(size);
+    const std::string text = Do(question).out;
+    const Json answer = json(question);
+    for (const Json& remedy : std::get<Json::Items>(MemberOf(answer, "remedies")->value())) {
+      const std::string options = StringIn(MemberOf(remedy, "options")), said = StringIn(MemberOf(remedy, "verdict"));
+      CAPTURE(options);
+      const Json again = json(question + " " + options);
+      CHECK_EQ(said, StringIn(MemberOf(again, "verdict")));
+      CHECK(text.find("  with " + options + (said == "tight" ? " it is tight: " : " it fits: ")) != std::string::npos);
+      tight += said == "tight" ? 1 : 0;
+    }
+  }
+  CHECK(tight > 0);
 }
 
 TEST_CASE("other plans: a model that serves has its lengths, up to what its positions allow") {
