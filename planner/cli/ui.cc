@@ -76,7 +76,8 @@ Result<Outcome> RunUi(const Options& options, const Style& /*style*/, Probe* /*m
   std::cout << desk.Address() << std::endl;
   if (isatty(STDOUT_FILENO) != 0) std::cerr << "Open this address in a browser of this machine. Ctrl-C ends it.\n";
   listener->Serve({[&](const HttpRequest& head) { return desk.Admit(head); },
-                   [&](const HttpRequest& request) { return desk.Answer(request); }},
+                   [&](const HttpRequest& request) { return desk.Answer(request); },
+                   [&](const HttpRequest& request) { return desk.Changes(request); }},
                   signals);
   close(signals);
   return Outcome{};

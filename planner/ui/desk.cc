@@ -17,6 +17,7 @@ namespace vramplan {
 namespace {
 
 constexpr int64_t kMostOfFile = int64_t{4} << 30, kMostOfQuestion = int64_t{8} << 20;
+constexpr std::string_view kOpen = "/open/";
 constexpr const char* kVerbs[] = {"fit", "plan", "explain", "compare", "inspect"};
 
 HttpReply JsonReply(const Json& json) { return {200, "application/json", PrintCompact(json)}; }
@@ -114,7 +115,6 @@ HttpDesk::Admission Desk::Admit(const HttpRequest& head) {
   if (!IsOurs(head))
     return {Refusal(403, "this page is not for you: open the address that vramplan ui printed"), 0, ""};
   const std::string_view place = Behind(head);
-  constexpr std::string_view kOpen = "/open/";
   if (head.method == "GET") return {};
   if (head.method != "POST") return {Refusal(400, "no such request"), 0, ""};
   if (!place.starts_with(kOpen)) return {std::nullopt, kMostOfQuestion, ""};
@@ -123,11 +123,15 @@ HttpDesk::Admission Desk::Admit(const HttpRequest& head) {
   return {std::nullopt, kMostOfFile, *std::move(file)};
 }
 
+bool Desk::Changes(const HttpRequest& request) const {
+  return request.method == "POST" && Behind(request).starts_with(kOpen);
+}
+
 HttpReply Desk::Answer(const HttpRequest& request) {
   const std::string_view place = Behind(request);
   if (request.method == "POST") {
     if (place == "/answer") return Question(request.body);
-    return place.starts_with("/open/") ? Open(request.file) : Refusal(404, "there is nothing here");
+    return Changes(request) ? Open(request.file) : Refusal(404, "there is nothing here");
   }
   if (place == "/") return {200, "text/html; charset=utf-8", kUiPage};
   if (place == "/page.css") return {200, "text/css; charset=utf-8", PartStyle() + kPageStyle + kUiStyle};

@@ -46,6 +46,7 @@ class Desk {
   std::string Address() const;
   HttpDesk::Admission Admit(const HttpRequest& head);
   HttpReply Answer(const HttpRequest& request);
+  bool Changes(const HttpRequest& request) const;  // it opens a file
 
  private:
   struct Opened {

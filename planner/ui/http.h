@@ -50,6 +50,8 @@ struct HttpDesk {
   };
   std::function<Admission(const HttpRequest& head)> admit;
   std::function<HttpReply(const HttpRequest& request)> answer;
+  // Whether the desk is another one after it. All others are answered in processes of their own.
+  std::function<bool(const HttpRequest& request)> changes;
 };
 
 // A socket on 127.0.0.1, closed at the end. Error: the port is taken.

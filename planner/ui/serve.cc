@@ -1,15 +1,18 @@
-// HttpListener: one thread that waits for all connections at once, so that one that says nothing keeps nobody waiting.
+// HttpListener: one thread that waits for all connections at once, so that one that says nothing keeps nobody waiting. A
+// question is answered in a process of its own, so that one that takes long keeps nobody waiting either.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -22,6 +25,22 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr size_t kMostConnections = 64;
 constexpr auto kIdle = std::chrono::seconds(30);
+
+// The processes that answer.
+class Answering {
+ public:
+  ~Answering() {
+    for (const pid_t one : processes_) kill(one, SIGTERM);
+    for (const pid_t one : processes_) waitpid(one, nullptr, 0);
+  }
+  void Add(pid_t one) { processes_.push_back(one); }
+  void ForgetThoseThatEnded() {
+    std::erase_if(processes_, [](pid_t one) { return waitpid(one, nullptr, WNOHANG) != 0; });
+  }
+
+ private:
+  std::vector<pid_t> processes_;
+};
 
 // One that talks to us, until it is answered.
 class Connection {
@@ -39,8 +58,8 @@ class Connection {
   int socket() const { return socket_; }
   bool idle() const { return Clock::now() - last_ > kIdle; }
 
-  // What has come. False: it is over.
-  bool Read(const HttpDesk& desk) {
+  // What has come. False: it is over here.
+  bool Read(const HttpDesk& desk, Answering* answering) {
     char buffer[size_t{1} << 16];
     const ssize_t count = recv(socket_, buffer, sizeof buffer, MSG_DONTWAIT);
     if (count < 0) return errno == EAGAIN || errno == EINTR;
@@ -57,10 +76,22 @@ class Connection {
       came.remove_prefix(head_->size);
     }
     if (!Take(came)) return Reply({507, "text/plain; charset=utf-8", "it cannot be stored: " + reason_ + "\n"});
-    return left_ > 0 || Reply(desk.answer(head_->request));
+    return left_ > 0 || Answer(desk, answering);
   }
 
  private:
+  // False, for it is over here.
+  bool Answer(const HttpDesk& desk, Answering* answering) const {
+    const pid_t process = desk.changes(head_->request) ? -1 : fork();
+    if (process > 0) {
+      answering->Add(process);
+      return false;
+    }
+    Reply(desk.answer(head_->request));
+    if (process == 0) _exit(0);
+    return false;
+  }
+
   // False: it was refused.
   bool Admit(const HttpDesk& desk) {
     const HttpDesk::Admission admission = desk.admit(head_->request);
@@ -150,6 +181,7 @@ HttpListener::~HttpListener() {
 
 void HttpListener::Serve(const HttpDesk& desk, int signals) {
   std::vector<std::unique_ptr<Connection>> connections;
+  Answering answering;
   while (true) {
     std::vector<pollfd> waiting = {{signals, POLLIN, 0}, {socket_, POLLIN, 0}};
     for (const auto& connection : connections) waiting.push_back({connection->socket(), POLLIN, 0});
@@ -158,10 +190,11 @@ void HttpListener::Serve(const HttpDesk& desk, int signals) {
     if (waiting[0].revents != 0) return;
     for (size_t i = connections.size(); i-- > 0;) {
       answering_ = connections[i]->socket();
-      const bool over = waiting[i + 2].revents != 0 ? !connections[i]->Read(desk) : connections[i]->idle();
+      const bool over = waiting[i + 2].revents != 0 ? !connections[i]->Read(desk, &answering) : connections[i]->idle();
       if (over) connections.erase(connections.begin() + static_cast<std::ptrdiff_t>(i));
     }
     answering_ = -1;
+    answering.ForgetThoseThatEnded();
     if (waiting[1].revents == 0) continue;
     const int came = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
     if (came < 0) continue;

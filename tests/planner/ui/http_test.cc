@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <string>
 #include <thread>
 
@@ -81,7 +82,7 @@ std::string Exchanged(int port, const std::string& text) {
   return came;
 }
 
-TEST_CASE("http: one that says nothing keeps nobody waiting, and a signal ends it") {
+TEST_CASE("http: one that says nothing or is answered slowly keeps nobody waiting, and a signal ends it") {
   Result<HttpListener> listener = HttpListener::On(0);
   REQUIRE(listener.ok());
   CHECK(!HttpListener::On(listener->port()).ok());
@@ -91,24 +92,36 @@ TEST_CASE("http: one that says nothing keeps nobody waiting, and a signal ends i
                                                     : HttpDesk::Admission{std::nullopt, 4, ""};
                       },
                       [](const HttpRequest& request) {
+                        if (request.target == "/slow") {
+                          signal(SIGTERM, SIG_DFL);  // doctest's would speak
+                          pause();
+                        }
                         return HttpReply{200, "text/plain", "<" + request.body + ">"};
-                      }};
+                      },
+                      [](const HttpRequest& request) { return request.target == "/open"; }};
   std::thread server([&] { listener->Serve(desk, ends); });
-  const int silent = socket(AF_INET, SOCK_STREAM, 0);
+  const int silent = socket(AF_INET, SOCK_STREAM, 0), slow = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(static_cast<uint16_t>(listener->port()));
   CHECK(connect(silent, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  const std::string never = "GET /slow HTTP/1.1\r\n\r\n";
+  CHECK(connect(slow, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  CHECK(send(slow, never.data(), never.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(never.size()));
   const auto ask = [&](const std::string& text) { return Exchanged(listener->port(), text); };
   CHECK(ask("POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\nabcdef").ends_with("\r\n\r\n<abcd>"));
+  CHECK(ask("POST /open HTTP/1.1\r\nContent-Length: 4\r\n\r\nabcd").ends_with("\r\n\r\n<abcd>"));
   CHECK(ask("POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nabcde").starts_with("HTTP/1.1 413 "));
   CHECK(ask("POST /no HTTP/1.1\r\nContent-Length: 5\r\n\r\nabcde").starts_with("HTTP/1.1 403 "));
   CHECK(ask("nonsense\r\n\r\n").starts_with("HTTP/1.1 400 "));
   const uint64_t one = 1;
   CHECK(write(ends, &one, sizeof one) == sizeof one);
   server.join();
+  char left = 0;
+  CHECK(recv(slow, &left, 1, 0) <= 0);  // nobody is left that could answer
   close(silent);
+  close(slow);
   close(ends);
 }
 
