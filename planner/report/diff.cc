@@ -247,7 +247,7 @@ std::vector<std::string> ChangesOf(const Diff& diff) {
 }
 
 std::string PrintDiff(const Diff& diff, const Style& style) {
-  std::string text = Wrapped(Headline(diff), style.width, "  ") + "\n";
+  std::string text = Headline(diff) + "\n";
   for (const OptionChange& change : OptionChanges(diff)) text += Indented(OptionText(change), style);
   text += PrintSpec(diff.spec, style);
   const size_t all = static_cast<size_t>(kAnyRoom);

@@ -89,7 +89,7 @@ RecordMoment MomentOf(const Record& record, const PlayedRecord& played, size_t e
 
 std::string PrintRecordReport(const RecordReport& report, const Style& style) {
   const RecordedWay& now = report.ways.front();
-  std::string text = Wrapped(FirstLineOf(report), style.width, "  ") + "\n";
+  std::string text = FirstLineOf(report) + "\n";
   const auto line = [&](const std::string& said) { text += "  " + Wrapped(said, style.width - 2, "  ") + "\n"; };
   if (report.refused)
     line("fails " + MomentText(*report.refused, report.trains) + ": no room for " + AskedText(*report.refused));
@@ -131,7 +131,7 @@ std::string PrintRecordMatrix(const RecordMatrix& matrix, const Style& style) {
     table.AddRow({row.id, row.device.name, ToString(row.device.available()), ToString(NeedsOf(row.way, row.device)),
                   std::string(Name(row.way.verdict))});
   }
-  return Wrapped(text, style.width, "  ") + "\n\n" + table.Print(style.width);
+  return text + "\n\n" + table.Print(style.width);
 }
 
 }  // namespace vramplan

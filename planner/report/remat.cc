@@ -29,7 +29,7 @@ std::string RematVerdict(const RematReport& report) {
 
 std::string PrintRemat(const RematReport& report, const Style& style) {
   const RematAnswer& answer = report.answer;
-  std::string text = Wrapped(RematVerdict(report), style.width, "  ") + "\n\n";
+  std::string text = RematVerdict(report) + "\n\n";
   using enum TextTable::Align;
   TextTable table({{"", kLeft}, {"cost", kRight}, {"peak", kRight}});
   table.AddRow({"every node once", std::to_string(answer.cost_once), std::to_string(answer.keep_all)});

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "graph/base/text_table.h"
+#include "planner/report/estimate.h"
 #include "planner/report/json/parts.h"
 #include "planner/report/writing/numbers.h"
 
@@ -15,7 +16,7 @@ using enum TextTable::Align;
 std::string Setting(const ScriptLargest& largest, int64_t value) { return largest.name + "=" + std::to_string(value); }
 
 std::string FirstLine(const ScriptLargest& largest, const ScriptReport& report) {
-  const std::string script = ScriptName(report.command) + ": ", card = report.device.name;
+  const std::string script = ScriptName(report.command) + ": ", card = CardText(report.device);
   const std::string fails =
       largest.failure ? Setting(largest, *largest.first_failing) + " " + RefusalText(*largest.failure) : "";
   if (!largest.largest) return script + "no " + largest.name + " runs on " + card + ": " + fails;
@@ -109,8 +110,8 @@ std::string PrintLargest(const ScriptLargest& largest, const ScriptReport& repor
     table.AddRow({std::to_string(run.value), run.fits ? "yes" : "no, it had", ToString(run.peak.requested),
                   ToString(run.peak.allocated), ToString(run.peak.reserved)});
   }
-  return Wrapped(FirstLine(largest, report), style.width, "  ") + "\n\n" + table.Print(style.width) +
-         Below(PrintLaws(LawsOf(largest), style)) + "\n" + PrintScript(report, style);
+  return FirstLine(largest, report) + "\n\n" + table.Print(style.width) + Below(PrintLaws(LawsOf(largest), style)) +
+         "\n" + PrintScript(report, style);
 }
 
 std::string TriedAdvice(const std::vector<ScriptTried>& tried, const ScriptReport& report) {
@@ -217,7 +218,7 @@ std::string PrintVaried(const std::vector<VariedRun>& runs, const Style& style) 
   }
   std::string text = ScriptName(first.command) + ": ";
   text += first.card_given ? std::to_string(fitting) + " of " + std::to_string(runs.size()) + " fit on " +
-                                 first.device.name + FromText(runs)
+                                 CardText(first.device) + FromText(runs)
                            : std::to_string(runs.size()) + " runs, on a card that is never full";
   return text + "\n\n" + table.Print(style.width) + Below(PrintLaws(LawsOf(runs), style)) +
          Below(PrintRanks(RanksOf(runs), style));

@@ -292,7 +292,7 @@ std::vector<ShareRow> ShareRows(const ExplainReport& report) {
 }
 
 std::string PrintExplain(const ExplainReport& report, const Style& style) {
-  std::string text = Wrapped(ExplainVerdictLine(report), style.width, "  ") + "\n";
+  std::string text = ExplainVerdictLine(report) + "\n";
   const auto line = [&](const std::string& said) {
     if (!said.empty()) text += "  " + Wrapped(said, style.width - 2, "    ") + "\n";
   };

@@ -129,8 +129,7 @@ std::vector<HolderRow> HolderRows(const CardFacts& card) {
 }
 
 std::string PrintProbe(const ProbeReport& report, const Style& style) {
-  std::string text = Wrapped(ProbeVerdict(report), style.width, "  ") + "\n" +
-                     Wrapped(DriverText(report.driver), style.width, "  ") + "\n";
+  std::string text = ProbeVerdict(report) + "\n" + Wrapped(DriverText(report.driver), style.width, "  ") + "\n";
   for (const ProbedCard& card : report.cards) text += PrintCard(card, style);
   return text;
 }

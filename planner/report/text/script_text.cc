@@ -3,6 +3,7 @@
 
 #include "graph/base/check.h"
 #include "graph/base/text_table.h"
+#include "planner/report/estimate.h"
 #include "planner/report/parts/model_facts.h"
 #include "planner/report/script.h"
 #include "planner/report/script_growth.h"
@@ -20,7 +21,7 @@ using enum TextTable::Align;
 std::string ScriptFirstLine(const ScriptReport& report, const std::optional<ScriptGrowth>& growth) {
   const std::string name = ScriptName(report.command);
   const Bytes needs = report.band.device().likely, has = report.device.available();
-  std::string card = report.device.name;
+  std::string card = CardText(report.device);
   if (report.gpus > 1) card += " (each of " + std::to_string(report.gpus) + " cards)";
   if (report.oom) {
     return name + " does not fit on " + card + ": it " + RefusalText(report);
@@ -175,7 +176,7 @@ std::string PrintRanks(const std::vector<ScriptProcess>& ranks, const Style& sty
 std::string PrintScript(const ScriptReport& report, const Style& style) {
   const std::optional<ScriptGrowth> growth = GrowthOf(report);
   const bool goes_on = report.recording.end != "exit";
-  std::string text = Wrapped(ScriptFirstLine(report, goes_on ? growth : std::nullopt), style.width, "  ") + "\n";
+  std::string text = ScriptFirstLine(report, goes_on ? growth : std::nullopt) + "\n";
   const auto line = [&](const std::string& said) {
     if (!said.empty()) text += "  " + Wrapped(said, style.width - 2, "  ") + "\n";
   };

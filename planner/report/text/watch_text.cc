@@ -116,7 +116,7 @@ WatchPrediction PredictionOf(const Estimate& estimate) {
 
 std::string PrintWatch(const WatchReport& report, const Style& style) {
   const Watched& seen = report.result.busiest();
-  std::string text = Wrapped(WatchFirstLine(report), style.width, "  ") + "\n";
+  std::string text = WatchFirstLine(report) + "\n";
   const auto line = [&](const std::string& said) {
     if (!said.empty()) text += "  " + Wrapped(said, style.width - 2, "  ") + "\n";
   };

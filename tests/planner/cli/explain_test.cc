@@ -53,6 +53,14 @@ TEST_CASE("explain: golden answers") {
   }
 }
 
+TEST_CASE("explain: the first line is the whole verdict, however narrow the terminal") {
+  const testing::ScopedVariable narrow("COLUMNS", "40");
+  const std::string text = Answer(kFull, "");
+  CHECK(text.starts_with(
+      "out of memory on card 0 of 14.56 GiB: 624.00 MiB more did not fit, though 352.00 MiB lie unused between live "
+      "tensors and 437.12 MiB are free: fragmentation\n"));
+}
+
 // The answer as one line.
 std::string Line(const std::string& text, const std::string& options = "") {
   std::string line = Answer(text, options);
@@ -198,8 +206,8 @@ TEST_CASE("explain: numbers that do not add up are told, and what is free counts
       "GiB already allocated; 200.00 MiB free; 3.90 GiB cached)\n");
   const Said said = Do("explain " + oldest.path());
   CHECK_EQ(said.out,
-           "out of memory on card 0 of 11.00 GiB: 1.00 GiB more did not fit, though 3.90 GiB lie unused between\n"
-           "  live tensors, in pieces that are too small one by one: fragmentation\n"
+           "out of memory on card 0 of 11.00 GiB: 1.00 GiB more did not fit, though 3.90 GiB lie unused between "
+           "live tensors, in pieces that are too small one by one: fragmentation\n"
            "  PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (since PyTorch 2.1) lets PyTorch use free pieces\n"
            "    together; inputs with a few fixed sizes leave fewer pieces\n"
            "  the numbers of the message do not add up: they sum to 11.60 GiB, and the card has 11.00 GiB\n"

@@ -102,7 +102,7 @@ TEST_CASE("COLUMNS says how wide the answer is") {
   for (const int width : {60, 80, 100, 140}) {
     const ScopedVariable columns("COLUMNS", std::to_string(width).c_str());
     const std::string text = Run("--gpu t4", {kWhole, kCard}).out;
-    for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+    for (size_t at = text.find('\n') + 1; at < text.size(); at = text.find('\n', at) + 1)  // the verdict is one line
       CHECK(text.find('\n', at) - at <= static_cast<size_t>(width));
   }
 }
