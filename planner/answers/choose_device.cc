@@ -257,6 +257,7 @@ ChosenDevice DeviceOf(const Card& card, const Question& question) {
   chosen.rates = RatesOf(card, &chosen.rates_known);
   chosen.device.name = card.name;
   chosen.device.usable = question.gpu_memory.value_or(card.usable);
+  chosen.device.resized = question.gpu_memory && chosen.device.usable != card.usable && card.usable > Bytes();
   chosen.device.source = question.gpu_memory ? "given with --gpu-memory" : card.source;
   chosen.device.context = question.context ? GivenContext(*question.context)
                                            : ContextOf(chosen.capability, question.spec.framework, card.nvidia);

@@ -77,7 +77,7 @@ std::string PrintFitPage(const Fit& fit, const StepPictures& pictures, const Bat
     page.tiles = {{SafeText(card), "safe batch"}, {Batches(card.largest), "largest that may fit"}};
   }
   page.tiles.push_back({ToString(Needs(card)), "needed at batch " + std::to_string(question.batch)});
-  page.tiles.push_back({ToString(card.device.available()), "on " + card.device.name});
+  page.tiles.push_back({ToString(card.device.available()), "on " + CardText(card.device)});
   if (const std::string roomy = RoomyText(card); !roomy.empty()) page.said.push_back(roomy + ".");
   if (card.largest.bottleneck) {
     const Bottleneck& at = *card.largest.bottleneck;

@@ -6,6 +6,7 @@
 #include "planner/picture/estimate_page.h"
 #include "planner/picture/fit_page.h"
 #include "planner/picture/table.h"
+#include "planner/report/estimate.h"
 #include "planner/report/parts/breakdown.h"
 #include "planner/report/writing/numbers.h"
 
@@ -79,9 +80,9 @@ std::string PrintPlanPage(const PlanReport& report, const StepPictures& pictures
                    "batch of the plan"},
                   {report.safe_batch > 0 ? std::to_string(report.safe_batch) : "none", "safe with its settings"},
                   {ToString(DeviceBytes(plan->peak, report.device.context.likely)), "needed"},
-                  {ToString(report.device.available()), "on " + report.device.name}};
+                  {ToString(report.device.available()), "on " + CardText(report.device)}};
   } else {
-    page.tiles = {{ToString(report.device.available()), "on " + report.device.name}};
+    page.tiles = {{ToString(report.device.available()), "on " + CardText(report.device)}};
   }
   page.Add("One change at a time",
            "Sorted by what it costs in time; the bar is the largest batch with that change alone.",

@@ -5,6 +5,7 @@
 #include "planner/picture/estimate_page.h"
 #include "planner/picture/fit_page.h"
 #include "planner/picture/table.h"
+#include "planner/report/estimate.h"
 #include "planner/report/parts/breakdown.h"
 #include "planner/report/script_holders.h"
 #include "planner/report/script_places.h"
@@ -198,7 +199,7 @@ std::string PrintRecordPage(const RecordReport& report, const StepPictures& pict
   page.badge = BadgeOf(now.verdict);
   const Bytes context = report.device.context.likely;
   page.tiles = {{ToString(DeviceBytes(now.peak, context)), "needed as recorded"},
-                {ToString(report.device.available()), "on " + report.device.name}};
+                {ToString(report.device.available()), "on " + CardText(report.device)}};
   std::vector<BarRow> rows;
   for (const RecordedWay& way : report.ways) {
     const Bytes needs = DeviceBytes(way.peak, context);

@@ -82,7 +82,8 @@ std::string PrintSpec(const std::vector<SpecRow>& spec, const Style& style) {
 }
 
 std::string CardText(const Device& device) {
-  return device.held > Bytes() ? device.name + " (others hold " + ToString(device.held) + " of it)" : device.name;
+  const std::string name = device.name + (device.resized ? " (its memory as given)" : "");
+  return device.held > Bytes() ? name + " (others hold " + ToString(device.held) + " of it)" : name;
 }
 
 std::string PoolText(const Device& device, Bytes needs) {
@@ -153,7 +154,8 @@ std::string VerdictLine(const Estimate& estimate) {
   if (estimate.device) return StepVerdictText(question, estimate.verdict, *estimate.device, estimate.band);
   return FileName(question.model.file) + " needs " + ToString(DeviceBytes(estimate.peak, estimate.context.likely)) +
          (question.ranks == 1 ? "" : " on each of " + std::to_string(question.ranks) + " cards") + " to " +
-         std::string(Name(question.mode)) + " at batch " + std::to_string(question.batch);
+         std::string(Name(question.mode)) + (question.mode == Mode::kServe ? " " : " at ") +
+         BatchText(question.mode, question.batch);
 }
 
 std::string PrintEstimate(const Estimate& estimate, const Style& style) {
@@ -174,7 +176,7 @@ std::string PrintEstimate(const Estimate& estimate, const Style& style) {
   const std::string first = FirstStepText(estimate.peak, estimate.training_steps, question.mode);
   if (!first.empty()) below += "; " + first;
   below = Wrapped(below, style.width, "  ") + "\n" + PrintSuggestions(estimate.assumptions, style);
-  text += PrintBreakdown({{"batch " + std::to_string(question.batch), &estimate.peak}}, estimate.context.likely, style,
+  text += PrintBreakdown({{BatchText(question.mode, question.batch), &estimate.peak}}, estimate.context.likely, style,
                          RoomLeft(text + below, style));
   if (style.verbose) {
     if (const std::string band = PrintBand(estimate.band, style); !band.empty()) text += "\n" + band;

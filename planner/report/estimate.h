@@ -82,8 +82,9 @@ Json ToJson(const Estimate& estimate);
 size_t StepsToPrint(const StepQuestion& question, const Peak& peak);
 
 // Shared with fit and plan.
-std::string StepsText(Mode mode);            // "steps 1 and 2": what a sparkline of the step shows
-std::string CardText(const Device& device);  // "Tesla T4", "Tesla T4 (others hold 600.00 MiB of it)"
+std::string StepsText(Mode mode);  // "steps 1 and 2": what a sparkline of the step shows
+std::string CardText(
+    const Device& device);  // "Tesla T4", "Tesla T4 (its memory as given)", "... (others hold 600.00 MiB of it)"
 // "given: ...\nassumed: ...\n". Unless the style is verbose: without what the verdict says, and of what is assumed only
 // what people choose first.
 std::string PrintSpec(const std::vector<SpecRow>& spec, const Style& style);

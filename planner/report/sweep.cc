@@ -63,7 +63,8 @@ std::string HeadlineOf(const SweepReport& report) {
   if (!report.device) return text;
   if (asked == 1 && report.rows[0].verdict)
     return StepVerdictText(report.question, *report.rows[0].verdict, *report.device, report.rows[0].band);
-  text += "; " + SettingsText(held, asked) + (held > 1 ? " fit" : " fits") + " on " + CardText(*report.device);
+  text += "; " + SettingsText(held, asked) + (held > 1 ? " fit" : " fits") + " on " +
+          PlaceText(report.question, *report.device);
   return tight == 0 ? text : text + ", " + std::to_string(tight) + " of them tight";
 }
 

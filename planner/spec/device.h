@@ -47,13 +47,14 @@ struct Pool {
 
 // The memory that a plan has to fit into: a card or a bare size, minus what the user keeps free.
 struct Device {
-  std::string name;  // "Tesla T4"; "14.56 GiB" when only a size was given
+  std::string name;  // "Tesla T4"; "a card of 14.56 GiB" when only a size was given
   Bytes usable;      // CUDA's total
   std::string source;
   ContextBand context;
   Bytes reserve;  // --reserve: for the desktop, or for other processes
   Bytes held;     // by other processes when it was looked at (--gpu auto)
   Pool pool;
+  bool resized = false;  // --gpu-memory beside the name of a card: `usable` is not what such a card has
 
   // The bytes that the allocator may take if the context is this large; zero if nothing is left.
   Bytes CapacityWith(Bytes context_bytes) const {

@@ -46,6 +46,7 @@ std::string_view GrowthName(Growth growth) {
 std::string UnitOf(const std::string& axis) {
   const auto has = [&](const char* part) { return axis.find(part) != std::string::npos; };
   if (has("batch")) return "sample";
+  if (axis == "sequences") return "sequence";
   if (has("seq") || has("token") || has("length") || has("position")) return "token";
   if (has("height") || has("width")) return "pixel";
   if (has("frame")) return "frame";

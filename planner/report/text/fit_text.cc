@@ -168,7 +168,7 @@ std::string VerdictLine(const Fit& fit) {
   const std::string file = FileName(question.model.file), at_batch = " at batch " + std::to_string(question.batch);
   const std::string needs = ToString(Needs(card)) + " of " + ToString(Has(card));
   if (fit.kept) {
-    return file + " " + Does(question.mode) + at_batch + " on " + CardText(card.device) + " until batch " +
+    return file + " " + Does(question.mode) + at_batch + " on " + PlaceText(question, card.device) + " until batch " +
            std::to_string(fit.kept->full - 1) + " of its loop: the graph of each batch is kept, " +
            ToString(fit.kept->each) + ", and the card is full in batch " + std::to_string(fit.kept->full) +
            "; two need " + needs;
@@ -277,6 +277,7 @@ std::string PrintFitMatrix(const FitMatrix& matrix, const Style& style) {
   std::string text = FileName(question.model.file) + " " + Does(question.mode) + " at batch " +
                      std::to_string(question.batch) + " on " + std::to_string(count) + " of " +
                      std::to_string(matrix.cards.size()) + " cards";
+  if (question.ranks > 1) text += ", taken " + std::to_string(question.ranks) + " at a time";
   if (smallest != nullptr)
     text += SmallestText(smallest->device.name, Needs(*smallest), Has(*smallest), smallest->verdict);
   text += "\n" + PrintSpec(question.spec, style) + "\n";

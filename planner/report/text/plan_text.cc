@@ -55,12 +55,13 @@ std::string VerdictText(const PlanReport& report) {
   const std::string file = FileName(question.model.file);
   if (!report.decision.chosen) {
     const std::string at = question.batch_given ? " at batch " + std::to_string(question.batch) : "";
-    return file + " does not train" + at + " on " + CardText(report.device) + ": no plan that you allow fits\n";
+    return file + " does not train" + at + " on " + PlaceText(question, report.device) +
+           ": no plan that you allow fits\n";
   }
   const Plan& plan = *report.decision.chosen;
   std::string line =
       file + " training at batch " + BatchInWords(plan) + " (" + PlanInWords(plan, report.optimizer) + ") " +
-      CardVerdictText(report.on.verdict, CardText(report.device), report.on.band.device(), PlanHas(report));
+      CardVerdictText(report.on.verdict, PlaceText(question, report.device), report.on.band.device(), PlanHas(report));
   if (report.on.verdict == Verdict::kTight)
     line += report.safe_batch > 0 ? "; batch " + std::to_string(report.safe_batch) + " is safe" : "; no batch is safe";
   return line + TimeText(plan) + "\n";
@@ -68,7 +69,8 @@ std::string VerdictText(const PlanReport& report) {
 
 std::string Proof(const PlanReport& report, const Style& style) {
   const Plan& plan = *report.decision.chosen;
-  std::string text = "proved by replay: batch " + std::to_string(plan.batch) + " fits";
+  std::string text = "proved by replay: batch " + std::to_string(plan.batch) +
+                     (report.on.verdict == Verdict::kTight ? " may fit" : " fits");
   if (plan.first_failing_batch) text += ", batch " + std::to_string(*plan.first_failing_batch) + " does not";
   if (report.decision.most_of_any_plan) {
     text += "; no plan can hold more than batch " + std::to_string(*report.decision.most_of_any_plan);

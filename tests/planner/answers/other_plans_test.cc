@@ -79,6 +79,13 @@ TEST_CASE("other plans: a model that serves has its lengths, up to what its posi
 }
 
 TEST_CASE("other plans: cards that share a model are counted in the first line") {
+  for (const char* plan : {"plan llama-3.2-1b --strategy fsdp2 --gpus 4 --gpu l4",
+                           "plan llama-3.2-1b --strategy fsdp2 --gpus 4 --gpu l4 --batch 4096",
+                           "sweep llama-3.2-1b --strategy fsdp2 --gpus 4 --gpu l4 --over batch=1,2"})
+    CHECK(Do(plan).FirstLine().find(" on each of 4 cards (L4)") != std::string::npos);
+  CHECK(Do("fit llama-3.2-1b --strategy fsdp2 --gpus 4 --gpu t4,l4")
+            .FirstLine()
+            .starts_with("llama-3.2-1b trains at batch 1 on 2 of 2 cards, taken 4 at a time; the smallest is "));
   CHECK(Do("fit llama-3.2-1b --strategy fsdp2 --gpus 4 --gpu t4")
             .FirstLine()
             .starts_with("llama-3.2-1b trains on each of 4 cards (Tesla T4): batch "));

@@ -37,6 +37,14 @@ TEST_CASE("sizes: decimal units and the sizes on boxes are said") {
   const Said more = Do("fit MODELS/mlp.onnx --gpu t4 --gpu-memory 16GiB");
   CHECK(more.err.find("warning: --gpu-memory: 16.00 GiB is more than a program gets on a Tesla T4: 14.56 GiB (hint: "
                       "leave --gpu-memory out)\n") != more.err.npos);
+  // No Tesla T4 has so much.
+  for (const char* verb : {"fit", "estimate", "plan"}) {
+    const std::string asked = std::string(verb) + " MODELS/mlp.onnx --batch 8";
+    CHECK(Do(asked + " --gpu t4 --gpu-memory 12GiB").FirstLine().find("on Tesla T4 (its memory as given)") !=
+          std::string::npos);
+    CHECK(Do(asked + " --gpu t4").FirstLine().find("as given") == std::string::npos);
+    CHECK(Do(asked + " --gpu-memory 12GiB").FirstLine().find("as given") == std::string::npos);
+  }
   CHECK(Do("replay " + std::string(VRAMPLAN_SOURCE_DIR) +
            "/tests/data/truth/events/mlp.b64.adam-foreach.csv.gz --gpu-memory 8GB")
             .err.find("8GB is decimal: 8000000000 bytes, 7.45 GiB") != std::string::npos);
