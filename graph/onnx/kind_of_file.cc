@@ -10,6 +10,9 @@ using namespace std::string_view_literals;
 constexpr std::string_view kExport =
     "export it to ONNX: torch.onnx.export(model, args, \"model.onnx\", external_data=True)";
 
+constexpr std::string_view kExportOrCompare =
+    "export the model to ONNX with torch.onnx.export; vramplan compare reads snapshots of PyTorch's memory";
+
 struct Mark {
   size_t offset;
   std::string_view bytes;
@@ -29,9 +32,9 @@ constexpr Mark kMarks[] = {
      "7zXZ"sv,
      {"compressed with xz", "unpack it with unxz"}},
     {0, "\x80\x02"sv, {"a Python pickle, as torch.save writes it", kExport}},
-    {0, "\x80\x03"sv, {"a Python pickle", kExport}},
-    {0, "\x80\x04"sv, {"a Python pickle", kExport}},
-    {0, "\x80\x05"sv, {"a Python pickle", kExport}},
+    {0, "\x80\x03"sv, {"a Python pickle", kExportOrCompare}},
+    {0, "\x80\x04"sv, {"a Python pickle", kExportOrCompare}},
+    {0, "\x80\x05"sv, {"a Python pickle", kExportOrCompare}},
     {0, "\x89HDF"sv, {"an HDF5 file (Keras)", "export it to ONNX with tf2onnx"}},
     {0, "\x93NUMPY"sv, {"a NumPy array", kExport}},
     {0, "GGUF"sv, {"a GGUF file", kExport}},

@@ -1,5 +1,6 @@
 #include "graph/onnx/load.h"
 
+#include <optional>
 #include <string_view>
 
 #include "graph/facts/read_facts.h"
@@ -15,6 +16,17 @@
 
 namespace vramplan {
 namespace {
+
+// Of a file that is called a program, and is none: nobody took it for an ONNX model.
+Error NotAProgram(const std::string& name, std::string_view bytes) {
+  const std::optional<FileKind> kind = KindOfFile(bytes);
+  const std::string_view what = !kind                           ? "no zip archive"
+                                : kind->what == "a zip archive" ? "another zip archive"
+                                                                : kind->what;
+  const bool is_elsewhere = kind && kind->hint.find("onnx") == kind->hint.npos;
+  return {ErrorCode::kBadInput, name, "not a program of torch.export: it is " + std::string(what),
+          is_elsewhere ? std::string(kind->hint) : "give the .pt2 file that torch.export.save wrote"};
+}
 
 Result<std::string> CompactModel(const std::string& name, std::string_view bytes, RawPlaces* raw) {
   if (const auto kind = KindOfFile(bytes)) {
@@ -35,6 +47,7 @@ Result<Graph> BuildCompact(std::string_view model, Notes* notes) {
 // `bytes`: the file's.
 Result<Graph> LoadModel(const std::string& name, std::string_view bytes, Notes* notes) {
   if (IsProgramArchive(bytes)) return LoadProgram(name, bytes, notes);
+  if (name.ends_with(".pt2")) return NotAProgram(name, bytes);
   RawPlaces raw;
   const Result<std::string> compact = CompactModel(name, bytes, &raw);
   if (!compact) return compact.error();

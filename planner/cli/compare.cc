@@ -5,6 +5,7 @@
 #include "planner/answers/prepare.h"
 #include "planner/cli/settings.h"
 #include "planner/cli/verbs.h"
+#include "planner/record/record.h"
 #include "planner/report/trace.h"
 #include "planner/snapshot/recorded_step.h"
 
@@ -36,6 +37,9 @@ Result<Outcome> RunCompare(const Options& options, const Style& style, Probe* ma
   const Result<std::string> bytes = ReadStream(options.file);
   if (!bytes.ok()) return bytes.error();
   if (!IsPickle(*bytes)) {
+    const bool is_stream = IsRecord(options.file) || bytes->substr(0, bytes->find('\n')).find(',') != std::string::npos;
+    if (!is_stream || options.file.ends_with(".pickle") || options.file.ends_with(".pkl"))
+      return IsNoSnapshot(options.file, "it is no snapshot of PyTorch's memory, which is a pickle");
     Options asked = options;
     asked.compare = options.file;
     return RunTrace(asked, style, machine);

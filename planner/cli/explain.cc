@@ -12,6 +12,7 @@
 #include "planner/picture/explain_page.h"
 #include "planner/report/json/profile_json.h"
 #include "planner/report/writing/quoting.h"
+#include "planner/snapshot/recorded_step.h"
 
 namespace vramplan {
 namespace {
@@ -216,6 +217,7 @@ Result<Outcome> RunExplain(const Options& options, const Style& style, Probe* ma
   const Result<std::string> text = ReadLog(options.file);
   if (!text.ok()) return text.error();
   const std::string subject = options.file == "-" ? "standard input" : options.file;
+  if (IsPickle(*text)) return IsNoText(subject);
   Result<OutOfMemory> message = ReadOutOfMemory(subject, *text);
   if (!message.ok()) return message.error();
   std::optional<DrawnBesideIt> drawn;

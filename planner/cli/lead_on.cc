@@ -71,7 +71,12 @@ std::optional<Error> OfFolder(Verb verb, const std::string& path, const std::str
 }  // namespace
 
 std::optional<Error> LeadOn(Verb verb, const std::string& path, const std::string& gpu) {
-  if (path.empty() || !ReadsModel(verb) || (verb != Verb::kValidate && NamesModel(path))) return std::nullopt;
+  if (path.empty() || !ReadsModel(verb)) return std::nullopt;
+  if (NamesModel(path)) {
+    if (verb != Verb::kValidate) return std::nullopt;
+    return NotAModel(path, "it is the name of a model, and validate runs the step of a file",
+                     "type vramplan fit " + path + ", or give the path of an .onnx file");
+  }
   if (path.ends_with(".py")) {
     return NotAModel(path, "it is a script, and " + std::string(Name(verb)) + " is about a file with a model",
                      "type vramplan run --gpu " + NamedCard(gpu, "t4") + " -- python " + path);

@@ -35,6 +35,8 @@ constexpr unsigned Bit(Runtime runtime) { return 1U << static_cast<unsigned>(run
 inline constexpr unsigned kEveryRuntime = 0xF, kPyTorchAlone = Bit(Runtime::kPyTorch),
                           kOrt = Bit(Runtime::kOnnxRuntime), kPools = Bit(Runtime::kTensorFlow) | Bit(Runtime::kJax),
                           kTrainers = kEveryRuntime & ~kOrt;
+constexpr unsigned Bit(Mode mode) { return 1U << static_cast<unsigned>(mode); }
+inline constexpr unsigned kEveryMode = 0xF, kTraining = Bit(Mode::kTrain), kGradients = kTraining | Bit(Mode::kEval);
 inline constexpr int64_t kMostSteps = 1000000;
 
 struct OptionRow {
@@ -47,6 +49,7 @@ struct OptionRow {
   void (*show)(SettingsRows* rows) = nullptr;     // adds it to the settings of an answer; null: it is none
   std::vector<std::string> (*words)() = nullptr;  // its values, where they are words
   unsigned runtimes = kEveryRuntime;              // that know it
+  unsigned modes = kEveryMode;                    // in which it changes anything
   bool repeats = false;
   bool first = false;  // people use it first: --help shows it, and the others by --help all
   bool is_flag() const { return *argument == '\0'; }
@@ -61,6 +64,7 @@ struct OptionRow {
   constexpr OptionRow Shown(void (*how)(SettingsRows*)) const { return With(&OptionRow::show, how); }
   constexpr OptionRow Words(std::vector<std::string> (*of)()) const { return With(&OptionRow::words, of); }
   constexpr OptionRow Of(unsigned some) const { return With(&OptionRow::runtimes, some); }
+  constexpr OptionRow In(unsigned some) const { return With(&OptionRow::modes, some); }
   constexpr OptionRow Repeats() const { return With(&OptionRow::repeats, true); }
   constexpr OptionRow First() const { return With(&OptionRow::first, true); }
 };
@@ -96,7 +100,7 @@ inline constexpr unsigned kDraws = Of({kEstimate, kFit, kPlan, kExplain, kRun});
 inline constexpr unsigned kEach = kGraph | Of({kGpus, kModels, kReplay, kProbe});
 }  // namespace verbs
 
-// Readers. Of a member of Options or of one of its parts: Flag, Text and Texts take it as it stands; Into<member, parse>
+// Readers. An empty value would be taken for an option that was left out. Of a member of Options or of one of its parts: Flag, Text and Texts take it as it stands; Into<member, parse>
 // puts there what `parse` makes of it, which takes (Typed), (Typed, Notes*) or (std::string).
 template <typename Whole, typename T>
 T& Part(T Whole::*member, Options* options) {
@@ -133,6 +137,7 @@ Status Flag(const Typed& /*typed*/, Options* options) {
 }
 template <auto member>
 Status Text(const Typed& typed, Options* options) {
+  if (typed.text().empty()) return Wrong(typed.flag, "its value is empty", "leave it out, or give one");
   Part(member, options) = typed.text();
   return Done();
 }

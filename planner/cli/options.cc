@@ -13,6 +13,20 @@
 namespace vramplan {
 namespace {
 
+// Of an option that takes one value and was given two. The last one would silently win.
+Error GivenTwice(Verb verb, const OptionRow& row, const std::string& first, const std::string& second) {
+  std::string hint = "leave one of them out";
+  const std::string both = first + "," + second;
+  const bool of_step = row.group == OptionGroup::kModel || row.group == OptionGroup::kLoop;
+  if (std::string_view(row.flag) == "--gpu" && (verb == Verb::kFit || verb == Verb::kSweep)) {
+    hint = "type --gpu " + both + " to compare them";
+  } else if (verb == Verb::kFit && of_step && TakesOption(Verb::kSweep, row.flag) &&
+             both.find_first_of(" =") == both.npos) {
+    hint += "; vramplan sweep FILE --over " + std::string(row.flag + 2) + "=" + both + " compares them";
+  }
+  return Wrong(row.flag, "is given twice, as " + first + " and " + second, std::move(hint));
+}
+
 // Puts every option that was typed where its row says.
 Status ReadRows(Verb verb, const TypedOptions& typed, Options* options) {
   std::vector<std::string> values;
@@ -22,6 +36,8 @@ Status ReadRows(Verb verb, const TypedOptions& typed, Options* options) {
     for (const TypedOption& one : typed)
       if (one.flag == row.flag) values.push_back(one.value);
     if (values.empty()) continue;
+    const auto other = std::ranges::find_if(values, [&](const std::string& value) { return value != values.front(); });
+    if (!row.repeats && other != values.end()) return GivenTwice(verb, row, values.front(), *other);
     options->spec.given.insert(row.flag + 2);
     if (const Status read = row.read({row.flag, values, typed}, options); !read.ok()) return read;
   }
@@ -57,6 +73,8 @@ Status Settle(Options* options) {
   }
   if (options->Given("sequences") && spec.mode != Mode::kServe)
     return Wrong("--sequences", "it is of a model that serves", "type --mode serve, or --batch N");
+  if (options->Given("sequences") && options->Given("batch"))
+    return Wrong("--sequences", "it is the batch of --mode serve, and --batch is given, too", "leave one of them out");
   // The only thing that ONNX Runtime does.
   if (spec.framework.runtime == Runtime::kOnnxRuntime && !options->Given("mode")) spec.mode = Mode::kInfer;
   options->allocator.bfc = ArenaOf(spec);
@@ -66,6 +84,16 @@ Status Settle(Options* options) {
   if (spec.precision == Precision::kAmpBf16) options->put_back.autocast = DType::kBFloat16;
   if (options->gpu.empty() && options->gpu_memory) NoteMarketedSize(*options->gpu_memory, &options->notes);
   return Done();
+}
+
+// Options that change nothing here: a serving has no optimizer.
+void NoteIdle(Options* options) {
+  const Mode mode = options->spec.mode;
+  for (const OptionRow& row : OptionRows()) {
+    if (!TakenBy(row, options->verb) || !options->Given(row.flag + 2) || (row.modes & Bit(mode)) != 0) continue;
+    options->notes.Add({"idle-option", Severity::kWarning, row.flag,
+                        "it changes nothing with --mode " + std::string(Name(mode)), "leave it out"});
+  }
 }
 
 // Options that only some runtimes have, and verbs that work with PyTorch alone.
@@ -193,7 +221,7 @@ Status CheckOthers(const Options& options) {
   for (const SweepAxis& axis : options.over) {
     if (axis.name != "over" && axis.name != "format" && axis.name != "out" && axis.name != "gpu") continue;
     return Wrong("--over", InQuotes(axis.name) + " is not what a step depends on",
-                 axis.name == "gpu" ? "type --gpu all" : "type --over batch=1:256:x2");
+                 axis.name == "gpu" ? "type --gpu all, or a list as --gpu t4,a10" : "type --over batch=1:256:x2");
   }
   return Done();
 }
@@ -239,6 +267,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   if (const Status settled = Settle(&options); !settled.ok()) return settled.error();
   for (const auto check : {CheckRuntime, CheckScript, CheckOthers, CheckPlan, CheckCard})
     if (const Status checked = check(options); !checked.ok()) return checked.error();
+  NoteIdle(&options);
   if (verb == Verb::kSweep) {
     // Each combination is a command line again, without --over.
     options.typed = typed;

@@ -6,11 +6,13 @@
 #include <map>
 #include <span>
 
+#include "graph/architectures/named.h"
 #include "planner/cli/completion.h"
 #include "planner/cli/help.h"
 #include "planner/cli/lead_on.h"
 #include "planner/cli/option_row.h"
 #include "planner/cli/verbs.h"
+#include "planner/spec/device.h"
 #include "planner/spec/nearest.h"
 #include "planner/spec/other_words.h"
 
@@ -30,7 +32,7 @@ Error Usage(std::string subject, std::string text, std::string hint) {
 std::string HelpCommand(Verb verb) { return "vramplan " + std::string(Name(verb)) + " --help lists its options"; }
 
 // What is left over: an option that this verb does not have, or a second file.
-Error Leftover(Verb verb, const std::vector<std::string>& rest) {
+Error Leftover(Verb verb, const std::vector<std::string>& rest, const TypedOptions& typed) {
   for (const std::string& text : rest) {
     if (text.size() < 2 || text[0] != '-') continue;
     const std::string flag = text.substr(0, text.find('='));
@@ -46,9 +48,16 @@ Error Leftover(Verb verb, const std::vector<std::string>& rest) {
     if (std::find(known.begin(), known.end(), other.flag) != known.end()) hint = other.hint;
     return Usage(flag, "no such option", std::move(hint));
   }
-  const bool number = rest.front().find_first_not_of("0123456789") == std::string::npos;
-  if (number && TakesOption(verb, "--batch"))
-    return Usage(rest.front(), "it stands alone, without an option", "type --batch " + rest.front());
+  const std::string& alone = rest.front();
+  const bool number = alone.find_first_not_of("0123456789") == std::string::npos;
+  const auto stands_alone = [&](const std::string& hint) {
+    return Usage(alone, "it stands alone, without an option", "type " + hint + alone);
+  };
+  const auto begun = std::ranges::find_if(
+      typed, [](const TypedOption& one) { return one.flag == "--dim" && one.value.find('=') == std::string::npos; });
+  if (number && begun != typed.end()) return stands_alone("--dim " + begun->value + "=");
+  if (number && TakesOption(verb, "--batch")) return stands_alone("--batch ");
+  if (TakesOption(verb, "--gpu") && FindCard(alone).ok()) return stands_alone("--gpu ");
   return Usage(rest.front(),
                std::string(Name(verb)) + (RowOf(verb).behind == Behind::kWord ? " takes one text" : " takes one file") +
                    ", and this is a second one",
@@ -60,6 +69,10 @@ Error UnknownVerb(const std::string& word) {
   for (const VerbRow& row : VerbRows()) verbs.emplace_back(row.name);
   if (word.ends_with(".onnx") || word.ends_with(".pt2")) {
     return Usage(word, "a verb comes first: " + AllVerbs(), "type vramplan fit " + word + " --gpu t4");
+  }
+  if (NamesModel(word)) {
+    return Usage(word, "it is a model, and a verb comes first: " + AllVerbs(),
+                 "type vramplan fit " + word + " --gpu t4");
   }
   const std::string near = SuggestNearest(word, verbs);
   return Usage(word, "is not one of " + AllVerbs(), near.empty() ? "vramplan --help explains them" : near);
@@ -78,7 +91,9 @@ std::string Usual(Verb verb) { return "vramplan " + std::string(Name(verb)) + " 
 // "vramplan run python train.py", or nothing at all.
 Error NoScript(const std::string& word) {
   return word.empty() ? Usage("run", "no command is given", "type vramplan run --gpu t4 -- python train.py")
-                      : Usage(word, "the command comes after --", "type vramplan run --gpu t4 -- " + word + " ...");
+                      : Usage(word, "the command comes after --",
+                              std::string("type vramplan run --gpu t4 -- ") + (word.ends_with(".py") ? "python " : "") +
+                                  word + " ...");
 }
 
 // The words behind a verb.
@@ -159,7 +174,7 @@ Result<Command> ParseVerb(Verb verb, std::span<const std::string> words) {
   const std::string name(Name(verb));
   const std::string first = line->files.empty() ? "" : line->files[0];
   if (line->help) return Command(AskedText{HelpText(verb, first == "all")});
-  if (!line->unknown.empty()) return Leftover(verb, line->unknown);
+  if (!line->unknown.empty()) return Leftover(verb, line->unknown, line->typed);
   const Behind behind = RowOf(verb).behind;
   if (behind == Behind::kNothing && !first.empty()) return NoFile(verb, first);
   if (behind == Behind::kCommand && (line->script.empty() || !first.empty())) return NoScript(first);

@@ -20,7 +20,9 @@ constexpr std::string_view kGzip = "\x1f\x8b";
 
 Error Unreadable(const std::string& path, const std::string& reason) {
   return {ErrorCode::kBadInput, path == "-" ? "standard input" : path, "cannot be read: " + reason,
-          "name the log of the run, or - for standard input"};
+          path.find(' ') == std::string::npos
+              ? "name the log of the run, or - for standard input"
+              : "to give the message itself, pipe it: echo 'CUDA out of memory. ...' | vramplan explain -"};
 }
 
 // What is left of an open file, or its end.

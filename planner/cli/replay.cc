@@ -3,12 +3,14 @@
 #include "planner/allocator/stream.h"
 #include "planner/cli/verbs.h"
 #include "planner/report/parts/model_facts.h"
+#include "planner/snapshot/recorded_step.h"
 
 namespace vramplan {
 
 Result<Outcome> RunReplay(const Options& options, const Style& style, Probe* /*machine*/) {
   const Result<std::string> text = ReadStream(options.file);
   if (!text.ok()) return text.error();
+  if (IsPickle(*text)) return IsNoText(options.file);
   ReplayReport report;
   report.file = FileName(options.file);
   report.allocator_conf = options.allocator_text;

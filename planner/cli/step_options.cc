@@ -112,7 +112,7 @@ constexpr OptionRow kStepRows[] = {
         "--sequences", "N",
         "sequences that --mode serve reads at once, its batch [1; fit also searches the most]; --dim sequence=N is "
         "how long they are",
-        Of({kFit, kEstimate}), kModel,
+        Of({kFit, kEstimate, kSweep}), kModel,
         Into<&Options::batch, [](const Typed& t) { return Whole(t, 1, kMostSamples, "32"); }>},
     OptionRow{"--batch", "N", "samples in a (micro-)batch [the one whose step makes the request of the message]",
               Of({kExplain}), kModel,
@@ -209,6 +209,7 @@ constexpr OptionRow kStepRows[] = {
         kStep, kLoop, Into<&TrainingSpec::optimizer, ParseOptimizer>}
         .First()
         .Words(NamesUpTo<Optimizer::kLion8bit>)
+        .In(kTraining)
         .Shown([](SettingsRows* s) {
           if (!s->Trains()) return;
           SpecRow& row = s->Name(Name(s->spec.optimizer));
@@ -221,16 +222,19 @@ constexpr OptionRow kStepRows[] = {
               Into<&TrainingSpec::optimizer_impl, ParseOptimizerImpl>}
         .Words(NamesUpTo<OptimizerImpl::kForLoop>)
         .Of(kPyTorchAlone)
+        .In(kTraining)
         .Shown([](SettingsRows* s) {
           if (s->Updates() && s->spec.framework.runtime == Runtime::kPyTorch) s->Name(Name(s->spec.optimizer_impl));
         }),
     OptionRow{"--weight-decay", "X", "weight decay of the optimizer [the default of its class: mostly 0; adamw: 0.01]",
               kStep, kLoop, Into<&TrainingSpec::weight_decay, RealOf>}
+        .In(kTraining)
         .Shown([](SettingsRows* s) {
           if (s->Updates()) s->Real(s->spec.weight_decay);
         }),
     OptionRow{"--momentum", "X", "momentum of sgd and rmsprop [0; sgd-momentum, sgd-nesterov: 0.9]", kStep, kLoop,
               Into<&TrainingSpec::momentum, RealOf>}
+        .In(kTraining)
         .Shown([](SettingsRows* s) {
           const Optimizer optimizer = s->spec.optimizer;
           if (s->Trains() && (optimizer == Optimizer::kSgdMomentum || optimizer == Optimizer::kSgdNesterov))
@@ -239,22 +243,26 @@ constexpr OptionRow kStepRows[] = {
     OptionRow{"--accumulate", "N", "forwards and backwards before each optimizer step, the loss divided by N [1]",
               kStep, kLoop,
               Into<&TrainingSpec::accumulate, [](const Typed& t) { return Whole(t, 1, kMostSamples, "4"); }>}
+        .In(kTraining)
         .Shown([](SettingsRows* s) {
           if (s->Trains()) s->Number(s->spec.accumulate);
         }),
     OptionRow{"--clip-grad-norm", "X", "clip_grad_norm_ with this max_norm before the step; 0: not called [0]", kStep,
               kLoop, Into<&TrainingSpec::clip_grad_norm, RealOf>}
+        .In(kTraining)
         .Shown([](SettingsRows* s) {
           if (s->Trains() && s->spec.clip_grad_norm > 0) s->Real(s->spec.clip_grad_norm);
         }),
     OptionRow{"--zero-grad", "WHERE",
               "end, start or after-forward: where optimizer.zero_grad() stands in the loop [end]", kStep, kLoop,
               Into<&TrainingSpec::zero_grad, ParseZeroGrad>}
+        .In(kTraining)
         .Shown([](SettingsRows* s) {
           if (s->Trains()) s->Name(Name(s->spec.zero_grad));
         }),
     OptionRow{"--set-to-none", "WHEN", "on or off: what zero_grad does with the gradients [on]", kStep, kLoop,
               Into<&TrainingSpec::set_to_none, IsOn>}
+        .In(kTraining)
         .Shown([](SettingsRows* s) {
           if (s->Trains() && !s->spec.set_to_none) s->Name("off");
         }),
@@ -278,6 +286,7 @@ constexpr OptionRow kStepRows[] = {
               "the weights [none]",
               kStep, kLoop, Into<&TrainingSpec::ema, ParseEma>}
         .Of(kTrainers)
+        .In(kTraining)
         .Shown([](SettingsRows* s) {
           if (s->Trains() && s->spec.ema != Ema::kNone) s->Name(Name(s->spec.ema));
         }),
@@ -287,6 +296,7 @@ constexpr OptionRow kStepRows[] = {
               "scalar output is the loss; else cross-entropy, or bce-logits on one channel]",
               kStep, kLoop, Into<&TrainingSpec::loss, ParseLoss>}
         .Words(NamesUpTo<Loss::kTripletMargin>)
+        .In(kTraining)
         .Shown([](SettingsRows* s) {
           if (!s->Trains()) return;
           SpecRow& row = s->Name(Name(s->spec.loss));
@@ -296,6 +306,7 @@ constexpr OptionRow kStepRows[] = {
         "--loss-on", "N|NAME|all",
         "the output that the loss is of, by its place or name; all: the sum of a loss of each [the first that it fits]",
         kStep, kLoop, Text<&TrainingSpec::loss_on>}
+        .In(kTraining)
         .Shown([](SettingsRows* s) {
           if (s->Trains() && !s->spec.loss_on.empty()) s->Name(s->spec.loss_on);
         }),

@@ -18,6 +18,9 @@
 namespace vramplan {
 namespace {
 
+// Of an option: with another value of it only the step is another one, and not the model.
+bool IsBatch(std::string_view name) { return name == "batch" || name == "sequences"; }
+
 // The command line of one combination: an option of that name, else a dim.
 void Put(const SweepAxis& axis, const std::string& value, TypedOptions* typed) {
   const std::string flag = "--" + axis.name;
@@ -120,7 +123,7 @@ class Sweeper {
 
   // The model under these options, unless only the batch is another one.
   Status Ready(const Options& asked, TypedOptions typed) {
-    std::erase_if(typed, [](const TypedOption& one) { return one.flag == "--batch"; });
+    std::erase_if(typed, [](const TypedOption& one) { return IsBatch(one.flag.substr(2)); });
     if (!failed_ && is_ready_ && typed == ready_for_) return Done();
     ready_for_ = std::move(typed);
     is_ready_ = true;
@@ -140,7 +143,8 @@ class Sweeper {
     report->question.spec = SpecRows(asked, spec, report->question, chosen_, context);
     std::erase_if(report->question.spec, [&](const SpecRow& row) {
       return std::ranges::any_of(options_.over, [&](const SweepAxis& axis) {
-        return row.option == axis.name || (row.option == "dim" && row.text.starts_with(axis.name + "="));
+        return row.option == axis.name || (IsBatch(row.option) && IsBatch(axis.name)) ||
+               (row.option == "dim" && row.text.starts_with(axis.name + "="));
       });
     });
     report->notes = prepared_.notes;
@@ -175,7 +179,7 @@ Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* mach
   // The batch changes fastest while they are worked out, for the model is the same then.
   std::vector<size_t> order(at.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  const auto is_batch = [](const SweepAxis& axis) { return axis.name == "batch"; };
+  const auto is_batch = [](const SweepAxis& axis) { return IsBatch(axis.name); };
   if (const auto batch = std::ranges::find_if(options.over, is_batch); batch != options.over.end()) {
     const size_t axis = static_cast<size_t>(batch - options.over.begin());
     std::ranges::stable_sort(order, [&](size_t a, size_t b) {

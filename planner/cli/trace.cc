@@ -9,6 +9,7 @@
 #include "planner/cli/verbs.h"
 #include "planner/record/played.h"
 #include "planner/remat/text.h"
+#include "planner/snapshot/recorded_step.h"
 #include "planner/solver/step_problem.h"
 
 namespace vramplan {
@@ -36,6 +37,7 @@ Result<Trace> ReadRecorded(const Options& options, std::optional<int>* step) {
   }
   const Result<std::string> text = ReadStream(options.compare);
   if (!text.ok()) return text.error();
+  if (IsPickle(*text)) return IsNoText(options.compare);
   return ParseTrace(*text, options.compare);
 }
 

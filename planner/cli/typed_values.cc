@@ -54,8 +54,13 @@ Result<int64_t> Whole(const Typed& typed, int64_t least, int64_t most, const cha
   const std::string range = most == std::numeric_limits<int64_t>::max()
                                 ? "of " + std::to_string(least) + " or more"
                                 : "from " + std::to_string(least) + " to " + std::to_string(most);
-  return Wrong(typed.flag, InQuotes(typed.text()) + " is not a whole number " + range,
-               "type " + std::string(typed.flag) + " " + example);
+  const std::string& text = typed.text();
+  const bool is_list = text.find(',') != text.npos && text.find_first_not_of("0123456789,") == text.npos;
+  return Wrong(
+      typed.flag, InQuotes(text) + " is not a whole number " + range,
+      is_list && TakesOption(Verb::kSweep, typed.flag)
+          ? "vramplan sweep FILE --over " + std::string(typed.flag.substr(2)) + "=" + text + " answers for each"
+          : "type " + std::string(typed.flag) + " " + example);
 }
 
 Result<bool> IsSecond(const Typed& typed, std::string_view first, std::string_view second) {

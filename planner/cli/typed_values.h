@@ -25,7 +25,7 @@ Error Wrong(std::string_view flag, std::string text, std::string hint);
 // One option as it stands on the line, and all of the line.
 struct Typed {
   std::string_view flag;
-  const std::vector<std::string>& values;  // in order; of an option that does not repeat the last one counts
+  const std::vector<std::string>& values;  // in order; of an option that does not repeat they are equal
   const TypedOptions& line;
   const std::string& text() const { return values.back(); }
   // The last value of another option; null: it is not there.

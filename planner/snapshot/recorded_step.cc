@@ -87,10 +87,7 @@ struct Entry {
 
 // The allocations and frees of the trace that has the most of them.
 Result<std::vector<Entry>> EntriesOf(const Pickle& snapshot, const std::string& name) {
-  const auto wrong = [&](const std::string& text) {
-    return Error{ErrorCode::kBadInput, name, text,
-                 "record with torch.cuda.memory._record_memory_history() and write with _dump_snapshot(\"FILE\")"};
-  };
+  const auto wrong = [&](const std::string& text) { return IsNoSnapshot(name, text); };
   const PickleList* devices = snapshot.AsList(snapshot.Member(snapshot.root, "device_traces"));
   if (devices == nullptr) return wrong("it has no device_traces, so it is no snapshot of PyTorch's memory");
   const PickleList* trace = nullptr;
@@ -212,6 +209,16 @@ Trace AsRequested(Trace trace, Bytes before) {
     if (event.phase == "loss") event.phase = "forward";
   }
   return trace;
+}
+
+Error IsNoText(const std::string& name) {
+  return {ErrorCode::kBadInput, name, "it is a Python pickle, and this reads text",
+          "if it is a snapshot of PyTorch's memory, type vramplan compare " + name + " --model FILE.onnx"};
+}
+
+Error IsNoSnapshot(const std::string& name, const std::string& text) {
+  return {ErrorCode::kBadInput, name, text,
+          "record with torch.cuda.memory._record_memory_history() and write with _dump_snapshot(\"FILE\")"};
 }
 
 bool IsPickle(std::string_view bytes) {

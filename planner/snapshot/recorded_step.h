@@ -35,5 +35,9 @@ Trace AsRequested(Trace trace, Bytes before);
 
 // Whether a file begins as a pickle of protocol 2 or later does.
 bool IsPickle(std::string_view bytes);
+// Of a pickle that was given to a verb that reads text.
+Error IsNoText(const std::string& name);
+// Of what was given as a snapshot and is none.
+Error IsNoSnapshot(const std::string& name, const std::string& text);
 
 }  // namespace vramplan

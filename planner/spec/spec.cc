@@ -108,6 +108,16 @@ std::string_view NameIn(const Names<Enum, N>& names, Enum value) {
 // PyTorch's classes are written AdamW and SGD.
 bool EqualInAnyCase(std::string_view a, std::string_view b) { return LowerCase(a) == LowerCase(b); }
 
+// The longest choice that other libraries' longer word holds: "adamw" of "adamw_torch"; empty: none.
+std::string Held(const std::vector<std::string>& choices, std::string_view text) {
+  const std::string lower = LowerCase(text);
+  std::string longest;
+  for (const std::string& choice : choices)
+    if (choice.size() > std::max<size_t>(longest.size(), 2) && lower.find(choice) != std::string::npos)
+      longest = choice;
+  return longest;
+}
+
 template <typename Enum, size_t N>
 Result<Enum> ParseIn(const Names<Enum, N>& names, std::string_view option, std::string_view text) {
   std::vector<std::string> choices;
@@ -115,7 +125,8 @@ Result<Enum> ParseIn(const Names<Enum, N>& names, std::string_view option, std::
     if (EqualInAnyCase(name, text)) return value;
     choices.emplace_back(name);
   }
-  const std::string near = SuggestNearest(text, choices);
+  std::string near = SuggestNearest(text, choices);
+  if (const std::string held = Held(choices, text); near.empty() && !held.empty()) near = "did you mean " + held + "?";
   return Error{ErrorCode::kUsage, std::string(option), InQuotes(text) + " is not one of " + JoinChoices(choices),
                near.empty() ? "type " + std::string(option) + " " + choices.front() : near};
 }

@@ -116,7 +116,8 @@ TEST_CASE("defaults that depend on the optimizer") {
            OptimizerImpl::kForeach);
   CHECK_FALSE(Understood("estimate m.onnx --cudnn-workspace auto").spec.cudnn_workspace.has_value());
   CHECK_EQ(Understood("estimate m.onnx --cudnn-workspace 0").spec.cudnn_workspace, Bytes());
-  CHECK_EQ(Understood("estimate m.onnx --batch 1 --batch 2").batch, 2);
+  CHECK_FALSE(Parse("estimate m.onnx --batch 1 --batch 2").ok());
+  CHECK_EQ(Understood("estimate m.onnx --batch 2 --batch 2").batch, 2);
 }
 
 TEST_CASE("what is wrong on the command line is one line that says what to type") {
@@ -235,6 +236,21 @@ TEST_CASE("help is asked for in several ways") {
   CHECK_EQ(Answered("fit --help all"), HelpText(Verb::kFit, true));
   CHECK_EQ(Answered("help fit all"), HelpText(Verb::kFit, true));
   CHECK_EQ(Answered("--version"), VersionText());
+}
+
+TEST_CASE("options that change nothing in a mode are told") {
+  const auto idle = [](const std::string& line) {
+    std::string flags;
+    const Options options = Understood(line);
+    for (const Note& note : options.notes.all())
+      if (note.code == "idle-option") flags += note.subject + " ";
+    return flags;
+  };
+  const std::string loop = " --optimizer sgd --loss mse --checkpoint all";
+  CHECK_EQ(idle("fit m.onnx --gpu t4" + loop), "");
+  CHECK_EQ(idle("fit m.onnx --gpu t4 --mode infer" + loop), "--optimizer --loss --checkpoint ");
+  CHECK_EQ(idle("fit gpt2 --gpu t4 --mode serve --precision bf16" + loop), "--optimizer --loss --checkpoint ");
+  CHECK_EQ(idle("fit m.onnx --gpu t4 --mode eval" + loop), "--optimizer --loss ");  // what is saved is kept there, too
 }
 
 TEST_CASE("golden --help") {

@@ -167,3 +167,14 @@ TEST_CASE("sweep: at the border of the card the first line says tight, as fit do
       "unet.onnx needs from 11.99 GiB to 15.80 GiB to train, depending on batch; 2 of 3 settings fit on Tesla T4, 1 of "
       "them tight");
 }
+
+TEST_CASE("sweep: sequences of a model that serves are its batch") {
+  const Said sequences = Do("sweep gpt2 --mode serve --gpu t4 --over sequences=1,2,4 --format csv");
+  const Said batches = Do("sweep gpt2 --mode serve --gpu t4 --over batch=1,2,4 --format csv");
+  CHECK_EQ(sequences.exit_code, 0);
+  const Said text = Do("sweep gpt2 --mode serve --gpu t4 --over sequences=1,2,4");
+  CHECK_NE(text.out.find("each further sequence "), std::string::npos);
+  CHECK_EQ(text.out.find("batch"), std::string::npos);
+  REQUIRE_EQ(Rows(sequences.out).size(), 4);
+  CHECK_EQ(sequences.out.substr(sequences.out.find('\n')), batches.out.substr(batches.out.find('\n')));
+}

@@ -23,7 +23,8 @@ using testing::ScratchFile;
 
 const std::string kSource = VRAMPLAN_SOURCE_DIR;
 const std::string kRecorded = kSource + "/tests/data/truth/events/mlp.b64.adam-foreach.csv.gz";
-const std::string kMlp = "trace " + kSource + "/tests/data/zoo/mlp.ts-train.onnx --batch 64 --framework pytorch@2.10";
+const std::string kFile = "trace " + kSource + "/tests/data/zoo/mlp.ts-train.onnx";
+const std::string kMlp = kFile + " --batch 64 --framework pytorch@2.10";
 
 // VRAMPLAN_GOLDEN=update writes what is said now.
 void CheckGolden(const std::string& name, const std::string& text) {
@@ -82,9 +83,9 @@ TEST_CASE("trace: the parts of the loop, wherever gradients are let go") {
 TEST_CASE("trace --compare: golden reports") {
   CheckGolden("equal", Do(kMlp + " --compare " + kRecorded).out);
   // A PyTorch that keeps no cuBLAS workspaces, and another batch.
-  CheckGolden("framework", Do(kMlp + " --framework pytorch@2.15 --compare " + kRecorded).out);
-  CheckGolden("batch", Do(kMlp + " --batch 8192 --compare " + kRecorded).out);
-  CheckGolden("json", Do(kMlp + " --framework pytorch@2.15 --format json --compare " + kRecorded).out);
+  CheckGolden("framework", Do(kFile + " --batch 64 --framework pytorch@2.15 --compare " + kRecorded).out);
+  CheckGolden("batch", Do(kFile + " --framework pytorch@2.10 --batch 8192 --compare " + kRecorded).out);
+  CheckGolden("json", Do(kFile + " --batch 64 --framework pytorch@2.15 --format json --compare " + kRecorded).out);
 }
 
 TEST_CASE("no text answer is wider than 100 columns but for the verdict") {

@@ -50,6 +50,13 @@ class HostileFiles {
     Put("model.zip", "PK\x03\x04"s + std::string(30, '\0') + "readme.txt");
     Put("model.pt", "PK\x03\x04"s + std::string(26, '\0') + "model/data.pkl");
     Put("old.pt", "\x80\x02}q\x00."s);
+    Put("text.pt2", "remember to train\n");
+    Put("noise.pt2", "\x02\xff\x00\x8f\x11"s);
+    Put("empty.pt2", "");
+    Put("other.pt2", "PK\x03\x04"s + std::string(30, '\0') + "readme.txt");
+    Put("checkpoint.pt2", "PK\x03\x04"s + std::string(26, '\0') + "model/data.pkl");
+    Put("dict.pickle", "\x80\x04}\x94\x8c\x01\x61\x94K\x01s."s);
+    Put("noise.pickle", "\x02\xff\x00\x8f\x11"s);
     Put("model.safetensors", "\x40\x00\x00\x00\x00\x00\x00\x00{\"a\":{\"dtype\":\"F32\"}}"s);
     Put("model.h5", "\x89HDF\r\n\x1a\n"s);
     Put("model.tflite", "\x1c\x00\x00\x00TFL3"s);
