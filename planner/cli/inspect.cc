@@ -57,6 +57,13 @@ Result<NodeId> NodeCalled(const Graph& graph, const std::string& name) {
                near.empty() ? "vramplan inspect FILE --dump layers --format json lists the nodes" : near};
 }
 
+// A hint about an option that inspect does not have says whose it is: a reader of this answer would type it here.
+std::string HintOfFit(const std::string& hint) {
+  const size_t at = hint.find("--");
+  const std::string flag = at == hint.npos ? "" : hint.substr(at, hint.find_first_of(" =,", at) - at);
+  return TakesOption(Verb::kFit, flag) && !TakesOption(Verb::kInspect, flag) ? "of vramplan fit: " + hint : hint;
+}
+
 }  // namespace
 
 Result<Outcome> RunInspect(const Options& options, const Style& style, Probe* /*machine*/) {
@@ -108,6 +115,7 @@ Result<Outcome> RunInspect(const Options& options, const Style& style, Probe* /*
       if (!applied.ok()) return applied.error();
     }
   }
+  inspection.notes = WithHints(inspection.notes, HintOfFit);
   if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(inspection, options.dump))};
   if (options.format == Format::kAll)
     return Outcome{

@@ -2,6 +2,7 @@
 // through are absent; the notes say why.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ struct Inspection {
   Notes notes;
 };
 
+// Its notes with what `told` makes of each hint: options that are hinted at are those of another verb.
+Notes WithHints(const Notes& notes, const std::function<std::string(const std::string& hint)>& told);
 std::string PrintInspection(const Inspection& inspection, Dump dump, const Style& style);
 Json ToJson(const Inspection& inspection, Dump dump);
 

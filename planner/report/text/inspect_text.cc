@@ -225,6 +225,15 @@ std::string PrintWhy(const Inspection& inspection, const Style& style) {
 
 }  // namespace
 
+Notes WithHints(const Notes& notes, const std::function<std::string(const std::string& hint)>& told) {
+  Notes with;
+  for (Note note : notes.all()) {
+    note.hint = told(note.hint);
+    with.Add(std::move(note));
+  }
+  return with;
+}
+
 std::string PrintInspection(const Inspection& inspection, Dump dump, const Style& style) {
   const Graph& graph = inspection.graph;
   std::string text = FileName(graph.file) + ": " + WrittenLine(inspection) + "\n";

@@ -18,6 +18,14 @@ TEST_CASE("inspect --why: the call that holds a node, and where the rules that a
   CHECK(said.find(": made a call of it\n") != std::string::npos);
 }
 
+TEST_CASE("inspect: a hint about an option of another verb says so") {
+  const Said text = Do("inspect MODELS/unet.onnx"), json = Do("inspect MODELS/unet.onnx --format json");
+  for (const std::string& said : {text.err, json.out}) {
+    CHECK(said.find("of vramplan fit: --inplace off assumes") != std::string::npos);
+    CHECK(said.find("\"hint\": \"--inplace") == std::string::npos);
+  }
+}
+
 TEST_CASE("inspect --why: a node inside a form, a node that the exporter named, a tensor's name") {
   struct Row {
     const char *line, *says;
