@@ -6,9 +6,11 @@
 #include <optional>
 
 #include "graph/base/check.h"
+#include "planner/cli/option_row.h"
 #include "planner/report/json/schemas.h"
 #include "planner/report/writing/numbers.h"
 #include "planner/spec/nearest.h"
+#include "planner/spec/other_words.h"
 
 namespace vramplan {
 namespace {
@@ -28,7 +30,7 @@ constexpr const char* kArgumentOptimizer =
 constexpr const char* kArgumentMode =
     R"({"enum": ["train", "infer", "eval", "serve"], "description": "train if it is left out"})";
 constexpr const char* kArgumentLora =
-    R"({"type": "integer", "minimum": 1, "description": "rank of LoRA adapters on a model that is named; the rest is frozen"})";
+    R"({"type": ["integer", "string"], "description": "rank of LoRA adapters on a model that is named; the rest is frozen; or as on the command line: 16,target=all-linear"})";
 constexpr const char* kArgumentCheckpoint =
     R"({"type": "array", "items": {"type": "string"}, "description": "modules whose activations are computed again in the backward: paths, or all"})";
 constexpr const char* kArgumentDims =
@@ -196,6 +198,24 @@ bool IsServersOwn(std::string_view option) {
   return std::ranges::find(kOurs, option) != std::end(kOurs);
 }
 
+bool IsNull(const Json& value) { return std::holds_alternative<std::nullptr_t>(value.value()); }
+
+// Null: there is none.
+const OptionRow* RowCalled(const std::string& flag) {
+  const auto row = std::ranges::find(OptionRows(), flag, &OptionRow::flag);
+  return row == OptionRows().end() ? nullptr : &*row;
+}
+
+// What to do with an argument that the tool does not have.
+std::string WhereElse(const std::string& argument) {
+  std::string flag = "--" + argument;
+  std::ranges::replace(flag, '_', '-');
+  const KnownOption other = OptionFor(flag);
+  if (RowCalled(flag) != nullptr) return "give options, as {\"" + argument + "\": ...}";
+  if (other.flag == "--dim") return R"(give dims, as {"sequence": 2048})";
+  return other.flag.empty() ? "options takes those of the command line" : std::string(other.hint);
+}
+
 class ToolLine {
  public:
   explicit ToolLine(const char* verb) { command_.words = {verb}; }
@@ -221,6 +241,10 @@ class ToolLine {
       return Done();
     }
     std::optional<std::string> text = TypedText(value);
+    if (const OptionRow* row = RowCalled("--" + option); row != nullptr && row->is_flag()) {
+      if (text != "true" && text != "false") return WrongArgument(argument, "is on or off", "give true or false");
+      return Option(argument, option, Json(text == "true"));
+    }
     if (!text) return WrongArgument(argument, "is neither text, number, flag nor a list of them", "");
     command_.words.push_back("--" + option);
     return Word(argument, *std::move(text));
@@ -237,6 +261,7 @@ class ToolLine {
     if (name == "dims" || name == "options") {
       if (members == nullptr) return WrongArgument(name, "is no object", "");
       for (const auto& [typed, held] : *members) {
+        if (IsNull(held)) continue;
         const std::string key = name == "options" && typed.starts_with("--") ? typed.substr(2) : typed;
         if (name == "options" &&
             (IsServersOwn(key) || key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != key.npos))
@@ -296,6 +321,9 @@ Result<ToolCommand> CommandOf(std::string_view name, const Json& arguments) {
   } else {
     const char* const positional = name == "fit" || name == "plan" ? "model" : "text";
     const Json* word = MemberOf(arguments, positional);
+    const auto* text = word == nullptr ? nullptr : std::get_if<std::string>(&word->value());
+    if (word != nullptr && tool->required.empty() && (IsNull(*word) || (text != nullptr && text->empty())))
+      word = nullptr;
     if (word != nullptr && StringIn(word).empty()) return WrongArgument(positional, "is no text", "");
     if (word != nullptr) {
       if (const Status put = line.Word(positional, StringIn(word)); !put) return put.error();
@@ -305,8 +333,8 @@ Result<ToolCommand> CommandOf(std::string_view name, const Json& arguments) {
     const auto known = std::ranges::find_if(
         tool->arguments, [&argument = argument](const ToolArgument& one) { return one.name == argument; });
     if (known == tool->arguments.end())
-      return WrongArgument(argument, "is no argument of " + std::string(name),
-                           "options takes those of the command line");
+      return WrongArgument(argument, "is no argument of " + std::string(name), WhereElse(argument));
+    if (IsNull(value)) continue;  // as clients leave out what a form has
     if (argument == "text" || argument == "log" || (argument == "model" && name != "explain")) continue;
     if (const Status put = line.Argument(argument, value); !put) return put.error();
   }

@@ -99,11 +99,18 @@ TEST_CASE("mcp: the command line of a call") {
       {"fit",
        R"({"model": "m.onnx", "options": {"weight_decay": 0.1, "zero-grad": "x", "host": true, "verbose": false, "frozen": ["*", "b"]}})",
        {"fit", "m.onnx", "--weight-decay", "0.1", "--zero-grad", "x", "--host", "--frozen", "*", "--frozen", "b"}},
+      {"fit",
+       R"({"model": "gpt2", "gpu": ["t4", "l4"], "lora": "16,target=all-linear"})",
+       {"fit", "gpt2", "--gpu", "t4", "--gpu", "l4", "--lora", "16,target=all-linear"}},
       {"plan",
        R"({"model": "m.onnx", "effective_batch": 64, "emit": "hf"})",
        {"plan", "m.onnx", "--effective-batch", "64"}},
       {"explain", R"({"log": "text", "model": "m.onnx"})", {"explain", "-", "--model", "m.onnx"}},
+      {"fit",
+       R"({"model": "m", "gpu": null, "batch": null, "options": {"accumulate": null, "host": "true", "verbose": "false"}})",
+       {"fit", "m", "--host"}},
       {"models", "{}", {"models"}},
+      {"models", R"({"text": ""})", {"models"}},
       {"gpus", R"({"text": "24"})", {"gpus", "24"}},
   };
   for (const auto& row : rows) {
@@ -133,7 +140,13 @@ TEST_CASE("mcp: arguments that are refused, and nothing is asked") {
       {"fit", R"({"model": "m", "options": {"save": true}})", "options: \"save\" is no option of this tool"},
       {"fit", R"({"model": "m", "options": {"a=b": "x"}})", "options: \"a=b\" is no option of this tool"},
       {"fit", R"({"model": "m", "options": {"frozen": [["*"]]}})", "frozen: holds what is neither text nor a number"},
-      {"fit", R"({"model": "m", "options": {"batch": null}})", "batch: is neither text"},
+      {"fit", R"({"model": "m", "options": {"batch": {}}})", "batch: is neither text"},
+      {"fit", R"({"model": null})", "model: is no text"},
+      {"fit", R"({"model": "m", "options": {"host": "often"}})", "host: is on or off (hint: give true or false)"},
+      {"fit", R"({"model": "m", "quant": "nf4"})",
+       R"(quant: is no argument of fit (hint: give options, as {"quant": ...}))"},
+      {"fit", R"({"model": "m", "sequence": 8})", R"(sequence: is no argument of fit (hint: give dims, as)"},
+      {"fit", R"({"model": "m", "batch_size": 8})", "batch_size: is no argument of fit (hint: type --batch N)"},
       {"explain", R"({"log": 4})", "log: is not text"},
   };
   for (const auto& row : rows) {
@@ -181,6 +194,11 @@ TEST_CASE("mcp: every tool answers, and as its outputSchema says") {
   }
   const Json refused = McpJson(AnswerMessage(
       McpMessage("tools/call", R"({"name": "fit", "arguments": {"model": "nowhere.onnx", "gpu": "t4"}})"), AskApart));
+  const Json twice = McpJson(AnswerMessage(
+      McpMessage("tools/call", R"({"name": "fit", "arguments": {"model": "gpt2", "gpu": "t4", "batch": [1, 2]}})"),
+      AskApart));
+  CHECK_EQ(PrintCompact(McpAt(twice, "result.isError")), "true");
+  CHECK_NE(PrintCompact(McpAt(twice, "result.content")).find("--batch: is given twice, as 1 and 2"), std::string::npos);
   CHECK_EQ(PrintCompact(McpAt(refused, "result.isError")), "true");
   CHECK_NE(PrintCompact(McpAt(refused, "result.content")).find("nowhere.onnx"), std::string::npos);
 }
