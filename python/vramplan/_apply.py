@@ -52,18 +52,22 @@ def apply(plan: _results.Plan, model: torch.nn.Module, optimizer: Any = None) ->
 
 
 def suggest_batch_size(
-    model: torch.nn.Module, example_inputs: Any, *, gpu: str = "auto", power_of_two: bool = False, safe: bool = True,
-    **question: Any,
+    model: _ask.Model, example_inputs: Any = None, *, gpu: str | None = None, power_of_two: bool = False,
+    safe: bool = True, **question: Any,
 ) -> int:  # fmt: skip
     """The largest batch that trains on a card, without trying one.
 
-    gpu: a card of `vramplan gpus`; "auto": the card of this machine, less what others hold of it now.
+    model, example_inputs: as of `fit`.
+    gpu: a card of `vramplan gpus`; "auto", and without gpu_memory None, too: the card of this machine, less what others
+        hold of it now.
     power_of_two: the largest power of two that fits, as Lightning's and accelerate's finders give.
     safe: the batch that fits even at the high end of the band; else the likely one.
     question: the arguments of `fit`: precision, optimizer, loss ...
 
     Raises UsageError where not even a batch of 1 fits.
     """
+    if gpu is None and not {"gpu_memory", "profile"} & question.keys():
+        gpu = "auto"
     fit = _ask.fit(model, example_inputs, gpu=gpu, **question)
     batch = fit.safe_batch if safe else fit.largest_batch
     if not batch:

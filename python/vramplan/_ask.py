@@ -7,7 +7,7 @@ import functools
 import os
 import sys
 import tempfile
-from typing import TYPE_CHECKING, Any, Iterator, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence, Union
 
 from . import _binary, _results
 from ._errors import ExportError, UsageError, VramplanError
@@ -54,10 +54,33 @@ def _is_path(model: Any) -> bool:
     return isinstance(model, (str, os.PathLike))
 
 
+def _check(model: Any) -> None:
+    """Whether it is something that can be asked about."""
+    torch = sys.modules.get("torch")  # without it there is no module
+    if _is_path(model) or (torch is not None and isinstance(model, torch.nn.Module)):
+        return
+    if isinstance(model, type):
+        name = model.__name__
+        raise UsageError("model", f"{name} is a class, and not a model that was made of it", f"give {name}(...)")
+    what = "None" if model is None else f"of type {type(model).__name__}"
+    raise UsageError("model", f"it is {what}, and no model", "give a name, the path of a file, or a torch.nn.Module")
+
+
+def _check_inputs(example_inputs: Any) -> None:
+    from ._exporting import split_inputs
+
+    if example_inputs is None:
+        raise UsageError("example_inputs", "a model needs some", "give a tensor, a tuple of arguments, or a dict")
+    arguments, _ = split_inputs(example_inputs)
+    if arguments and all(type(one) is int for one in arguments):
+        shape = ", ".join(map(str, arguments))
+        raise UsageError("example_inputs", "they are numbers, which may be a shape", f"give torch.zeros({shape})")
+
+
 def _loss_name(loss: Any) -> str:
     if isinstance(loss, str):
         return loss
-    name = _LOSSES.get(type(loss).__name__) or _LOSS_FUNCTIONS.get(getattr(loss, "__name__", ""))
+    name = _LOSSES.get(loss.__name__ if isinstance(loss, type) else type(loss).__name__) or _LOSS_FUNCTIONS.get(getattr(loss, "__name__", ""))
     if name == "cross-entropy" and getattr(loss, "label_smoothing", 0) > 0:
         name = "cross-entropy-smoothed"
     if name == "kl-div" and getattr(loss, "log_target", False):
@@ -95,7 +118,7 @@ def _framework() -> str | None:
 def arguments_of(
     *,
     is_model: bool,
-    gpu: str | None = None,
+    gpu: str | Sequence[str] | None = None,
     batch: int | None = None,
     mode: str | None = None,
     precision: str | None = None,
@@ -106,18 +129,21 @@ def arguments_of(
 ) -> list[str]:
     """The command line behind the file."""
     arguments: list[str] = []
-    for flag, value in (("--gpu", gpu), ("--batch", batch), ("--mode", mode), ("--precision", precision)):
+    cards = gpu if gpu is None or isinstance(gpu, str) else ",".join(gpu)
+    for flag, value in (("--gpu", cards), ("--batch", batch), ("--mode", mode), ("--precision", precision)):
         if value is not None:
-            arguments += [flag, str(value)]
+            arguments += [flag, str(value).removeprefix("torch.")]
     if optimizer is not None and mode in (None, "train"):
         arguments += _optimizer_arguments(optimizer)
     if loss is not None:
         arguments += ["--loss", _loss_name(loss)]
+    if isinstance(checkpoint, bool):
+        raise UsageError("checkpoint", f"{checkpoint} names no module", 'give paths of modules, or "all" of a model that is named')
     for module in [checkpoint] if isinstance(checkpoint, str) else checkpoint:
         arguments += ["--checkpoint", module]
     given = dict(options or {})
-    if "out" in given:
-        raise UsageError("out", "an answer is an object here", "write answer.text, answer.html or answer.json where you like")
+    for name in {"out", "format"} & given.keys():
+        raise UsageError(name, "an answer is an object here", "write answer.text, answer.html or answer.json where you like")
     if is_model and "framework" not in given and (framework := _framework()) is not None:
         given["framework"] = framework
     for name, value in given.items():
@@ -137,7 +163,7 @@ def arguments_of(
 
 def _capability_of(gpu: str | None) -> tuple[int, int] | None:
     """Of a card of the catalogue; None: no single one is named."""
-    if gpu in (None, "all", "auto"):
+    if not isinstance(gpu, str) or gpu in ("all", "auto") or "," in gpu:
         return None
     cards = _binary.ask_json(["gpus", str(gpu)])["cards"]
     major, _, minor = str(cards[0]["capability"]).partition(".")
@@ -150,21 +176,25 @@ def _file(
     example_inputs: Any,
     optimizer: Any,
     mode: str | None,
-    gpu: str | None = None,
+    gpu: str | Sequence[str] | None = None,
     exported: bool = False,
     recorded: bool = False,
     criterion: Any = None,
     guesses: bool = False,
-) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The file of a model, and what its export had to say. exported: operators of ONNX are wanted. recorded: nothing but
-    its calls is."""
+) -> Iterator[tuple[Callable[..., _binary.Answer], tuple[str, ...]]]:
+    """What answers a command line about a model (verb, options), and what its export had to say. exported: operators of
+    ONNX are wanted. recorded: nothing but its calls is."""
+
+    def about(path: str, verb: str, arguments: Sequence[str], private: str = "") -> _binary.Answer:
+        return _binary.answer([verb, path, *arguments], private=private)
+
+    _check(model)
     if _is_path(model):
         if example_inputs is not None:
-            raise UsageError("example_inputs", "a file needs none", "leave it out")
-        yield os.fspath(model), ()
+            raise UsageError("example_inputs", "a name or a file needs none", "leave it out")
+        yield functools.partial(about, os.fspath(model)), ()
         return
-    if example_inputs is None:
-        raise UsageError("example_inputs", "a model needs some", "give a tensor, a tuple of arguments, or a dict")
+    _check_inputs(example_inputs)
     from ._calls import NotRecorded, ValuesDecide
     from ._exporting import export, first_line, record, unwrapped
 
@@ -189,7 +219,7 @@ def _file(
                 why = str(error) if isinstance(error, NotRecorded) else first_line(error)
                 raise ExportError("model", f"its calls cannot be recorded: {why}") from error
             notes = export(model, example_inputs, path, optimizer=known, mode=asked).notes
-        yield path, (*around, *notes)
+        yield functools.partial(about, path, private=folder), (*around, *notes)
 
 
 def _of_script(
@@ -208,13 +238,31 @@ def _of_script(
         return getattr(_script, verb)(command, batch or length, question, refused)
 
 
-def _criterion(model: Any, loss: Any, target: Any) -> Any:
+def _check_target(example_inputs: Any, target: Any) -> None:
+    """Whether something of it grows with the batch: a label for each sample, or for each of its tokens."""
+    from torch.utils import _pytree
+
+    from ._exporting import batch_of
+    from ._forward import samples_of
+
+    batch = batch_of(example_inputs)
+    lengths = [leaf.shape[0] for leaf in _pytree.tree_leaves(target) if getattr(leaf, "shape", ())]
+    if not batch or not lengths or samples_of(example_inputs) is not None:
+        return
+    of_samples = isinstance(target, (list, tuple)) and len(target) == batch
+    if not of_samples and all(length % batch for length in lengths):
+        told = " and ".join(map(str, sorted(set(lengths))))
+        raise UsageError("target", f"its first axis is {told} long, and the batch of example_inputs is {batch}", "give both the same batch")
+
+
+def _criterion(model: Any, loss: Any, target: Any, example_inputs: Any) -> Any:
     if _is_path(model):
         raise UsageError("target", "a file's loss is known by its name alone", "leave it out")
     if loss is None or isinstance(loss, (str, type)) or not callable(loss):
         raise UsageError("target", "it is what a loss is called with", "give loss=torch.nn.functional.cross_entropy")
     from ._forward import Criterion
 
+    _check_target(example_inputs, target)
     return Criterion(loss, target)
 
 
@@ -230,7 +278,8 @@ def _of_step(
 ) -> Any:
     """What "fit" or "estimate" answers: of the recorded calls; where they cannot be recorded, of a script that runs the
     model; where that cannot be, of calls with guesses for the values that the code looks at, and of an exported file. question: gpu, mode, precision, optimizer and loss, as the caller gave them."""
-    criterion = None if target is None else _criterion(model, question["loss"], target)
+    _check(model)
+    criterion = None if target is None else _criterion(model, question["loss"], target, example_inputs)
     known = functools.partial(
         arguments_of, is_model=not _is_path(model), batch=batch, checkpoint=checkpoint, options=options
     )
@@ -246,24 +295,24 @@ def _of_step(
     read = {"fit": _results.Fit, "estimate": _results.Estimate}[verb]
     file = functools.partial(_file, model, example_inputs, question["optimizer"], question["mode"], question["gpu"])
     try:
-        with file(recorded=True, criterion=criterion) as (path, notes):
-            return read(_binary.answer([verb, path, *arguments]), notes)
+        with file(recorded=True, criterion=criterion) as (about, notes):
+            return read(about(verb, arguments), notes)
     except ExportError as error:
         refused = error
         # The model itself knows more than what an exporter makes of it.
         with contextlib.suppress(VramplanError):
             return script(bool(checkpoint or options), refused)
-        with contextlib.suppress(ExportError), file(recorded=True, criterion=criterion, guesses=True) as (path, notes):
-            return read(_binary.answer([verb, path, *arguments]), notes)
+        with contextlib.suppress(ExportError), file(recorded=True, criterion=criterion, guesses=True) as (about, notes):
+            return read(about(verb, arguments), notes)
         try:
             arguments = known(**question)  # nobody recorded the loss
         except UsageError as unknown:
             why = f"{refused.text}, and a loss of one's own is only known so"
             raise ExportError("model", why, "give the name that --loss takes") from unknown
     try:
-        with file(exported=True) as (path, notes):
+        with file(exported=True) as (about, notes):
             told = f"{refused.text}; so the operators of an exported file are answered"
-            return read(_binary.answer([verb, path, *arguments]), (told, *notes))
+            return read(about(verb, arguments), (told, *notes))
     except ExportError as error:
         hint = "see whether the model runs on these inputs; vramplan run measures a script that does"
         raise ExportError("model", f"{refused.text}, and no exporter takes it", hint) from error
@@ -273,7 +322,7 @@ def fit(
     model: Model,
     example_inputs: Any = None,
     *,
-    gpu: str,
+    gpu: str | Sequence[str] | None = None,
     batch: int | None = None,
     mode: str | None = None,
     precision: str | None = None,
@@ -288,7 +337,7 @@ def fit(
     model: a name ("llama-3.1-8b", `vramplan.models()`), the path of a file, or a `torch.nn.Module` on any device, meta too.
     example_inputs: of a module: a tensor, a tuple of arguments, or a dict of keyword arguments. The first axis of the
         first tensor is the batch; its length does not matter.
-    gpu: a card of `vramplan gpus`, such as "t4".
+    gpu: a card of `vramplan gpus`, such as "t4", several, or "all"; else gpu_memory="14.56GiB".
     batch: samples in a micro-batch; None: 1, and the largest is searched in any case.
     mode: "train", "infer", or "eval" (evaluation without no_grad). None: "train".
     precision: "fp32", "amp-fp16", "amp-bf16", "bf16" ...
@@ -308,7 +357,7 @@ def estimate(
     model: Model,
     example_inputs: Any = None,
     *,
-    gpu: str | None = None,
+    gpu: str | Sequence[str] | None = None,
     batch: int | None = None,
     mode: str | None = None,
     precision: str | None = None,
@@ -332,7 +381,7 @@ def plan(
     model: Model,
     example_inputs: Any = None,
     *,
-    gpu: str,
+    gpu: str | Sequence[str] | None = None,
     batch: int | None = None,
     optimizer: Any = None,
     loss: Any = None,
@@ -343,8 +392,8 @@ def plan(
     arguments = arguments_of(
         is_model=not _is_path(model), gpu=gpu, batch=batch, optimizer=optimizer, loss=loss, options=options
     )
-    with _file(model, example_inputs, optimizer, "train", gpu) as (path, notes):
-        return _results.Plan(_binary.answer(["plan", path, *arguments, "--emit", "pytorch"]), notes)
+    with _file(model, example_inputs, optimizer, "train", gpu) as (about, notes):
+        return _results.Plan(about("plan", [*arguments, "--emit", "pytorch"]), notes)
 
 
 def sweep(
@@ -352,7 +401,7 @@ def sweep(
     example_inputs: Any = None,
     *,
     over: str | dict[str, Any] | Sequence[str],
-    gpu: str | None = None,
+    gpu: str | Sequence[str] | None = None,
     optimizer: Any = None,
     loss: Any = None,
     **options: Any,
@@ -362,12 +411,11 @@ def sweep(
     axes = [f"{name}={','.join(map(str, values))}" for name, values in over.items()] if isinstance(over, dict) else over
     told = {"over": [axes] if isinstance(axes, str) else list(axes), **options}
     arguments = arguments_of(is_model=not _is_path(model), gpu=gpu, optimizer=optimizer, loss=loss, options=told)
-    with _file(model, example_inputs, optimizer, options.get("mode"), gpu) as (path, notes):
-        return _results.Sweep(_binary.answer(["sweep", path, *arguments]), notes)
+    with _file(model, example_inputs, optimizer, options.get("mode"), gpu) as (about, notes):
+        return _results.Sweep(about("sweep", arguments), notes)
 
 
 def inspect(model: Model, example_inputs: Any = None, **options: Any) -> _results.Inspection:
     """What the file of a model says: inputs, parameters, operators."""
-    with _file(model, example_inputs, None, None, exported=True) as (path, notes):
-        arguments = arguments_of(is_model=False, options=options)
-        return _results.Inspection(_binary.answer(["inspect", path, *arguments]), notes)
+    with _file(model, example_inputs, None, None, exported=True) as (about, notes):
+        return _results.Inspection(about("inspect", arguments_of(is_model=False, options=options)), notes)

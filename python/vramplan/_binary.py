@@ -32,13 +32,14 @@ def binary() -> str:
     raise VramplanError("vramplan", "the program is not there", "pip install vramplan, or set VRAMPLAN_BINARY")
 
 
-def ask(arguments: Sequence[str], text: str = "") -> str:
-    """What the program prints to stdout. text: what it reads from stdin. Raises what its exit code means, with its one
-    line."""
+def ask(arguments: Sequence[str], text: str = "", private: str = "") -> str:
+    """What the program prints to stdout. text: what it reads from stdin. private: a folder that the caller never sees, so
+    that files in it have no more than their names. Raises what its exit code means, with its one line."""
     run = subprocess.run([binary(), *arguments], capture_output=True, text=True, input=text)
+    out, err = (said.replace(private + os.sep, "") if private else said for said in (run.stdout, run.stderr))
     if run.returncode in _ANSWERS:
-        return run.stdout
-    lines = [line for line in run.stderr.splitlines() if line.startswith("vramplan: ")] or run.stderr.splitlines()
+        return out
+    lines = [line for line in err.splitlines() if line.startswith("vramplan: ")] or err.splitlines()
     line = lines[-1] if lines else f"it ended with exit code {run.returncode}"
     raise _error(run.returncode, line.removeprefix("vramplan: "))
 
@@ -63,10 +64,10 @@ class Answer:
     """What --emit gives."""
 
 
-def answer(arguments: Sequence[str], command: Sequence[str] = (), text: str = "") -> Answer:
-    """The answer of `--format all`: the program runs once. command: what stands behind --."""
+def answer(arguments: Sequence[str], command: Sequence[str] = (), text: str = "", private: str = "") -> Answer:
+    """The answer of `--format all`: the program runs once. command: what stands behind --. text, private: as of `ask`."""
     behind = ["--", *command] if command else []
-    return Answer(**json.loads(ask([*arguments, "--format", "all", *behind], text)))
+    return Answer(**json.loads(ask([*arguments, "--format", "all", *behind], text, private)))
 
 
 def ask_json(arguments: Sequence[str]) -> dict[str, Any]:

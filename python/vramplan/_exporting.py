@@ -16,7 +16,7 @@ import torch
 from torch.utils import _pytree
 
 from . import _facts, _lives
-from ._errors import ExportError
+from ._errors import ExportError, UsageError
 from ._forward import plain, samples_of
 
 _MAX_BATCH = 65536
@@ -39,7 +39,9 @@ def split_inputs(example_inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         return tuple(example_inputs), {}
     if hasattr(example_inputs, "items"):  # a dict, and what tokenizers return
         return (), dict(example_inputs.items())
-    raise ExportError("example_inputs", "give a tensor, a tuple of arguments, or a dict of keyword arguments")
+    raise UsageError(
+        "example_inputs", f"they are of type {type(example_inputs).__name__}", "give a tensor, a tuple of arguments, or a dict of keyword arguments"
+    )
 
 
 def batch_of(inputs: Any) -> int | None:

@@ -27,10 +27,10 @@ def run(command: str | Sequence[Any], *, gpu: str | None = None, **options: Any)
 def explain(message: Any, *, model: Any = None, gpu: str | None = None, **options: Any) -> _results.Explanation:
     """Why memory ran out (docs/oom.md).
 
-    message: the exception, its text, the text of a log that holds it, or the log's path as a pathlib.Path.
+    message: the exception, its text, the text of a log that holds it, or the log's path.
     model: a path or a name of what ran; the answer then names the request of the step that failed.
     """
-    if isinstance(message, os.PathLike):
+    if isinstance(message, os.PathLike) or (isinstance(message, str) and "\n" not in message and os.path.isfile(message)):
         with open(message, errors="replace") as log:
             message = log.read()
     if model is not None:

@@ -175,7 +175,7 @@ class Run(Result):
 
     @staticmethod
     def _named(json: dict[str, Any]) -> dict[str, Any]:
-        fits = json["oom"] is None and json["verdict"] != "does not fit"
+        fits = json["oom"] is None and json["verdict"] != "does-not-fit"
         largest = (json.get("largest") or {}).get("largest")
         return {**_of_card(json), **peak_of_run(json), "fits": fits, "steps": len(json["steps"]), "largest": largest}
 

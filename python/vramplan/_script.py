@@ -102,7 +102,7 @@ def command_of(folder: str, model: Any, inputs: Any, batch: int, question: dict[
     file = os.path.join(folder, "model.pt")
     try:
         torch.save(_asked(model, inputs, batch, question), file)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
+    except (pickle.PicklingError, AttributeError, RuntimeError, TypeError) as error:
         raise refused from error
     script = os.path.join(folder, f"{type(model).__name__}.py")
     with open(script, "w") as written:
@@ -117,7 +117,7 @@ def _note(refused: VramplanError) -> tuple[str, ...]:
 def _run(command: list[str], batch: Any, question: dict[str, Any], *more: str) -> _binary.Answer:
     line = ["run", *more] + (["--gpu", question["gpu"]] if question.get("gpu") else [])
     line += ["--until-exit"] if question.get("mode") in ("infer", "eval") else []
-    return _binary.answer(line, [*command, str(batch)])
+    return _binary.answer(line, [*command, str(batch)], private=os.path.dirname(command[-1]))
 
 
 def estimate(command: list[str], batch: int, question: dict[str, Any], refused: VramplanError) -> _results.Estimate:

@@ -141,6 +141,8 @@ class Answers(unittest.TestCase):
         self.assertIn("batch", str(vramplan.explain(RuntimeError(OOM), model=UNET)))
         with self.assertRaises(vramplan.InputError):
             vramplan.explain("all is well")
+        log = ROOT / "tests" / "data" / "oom" / "t4.log"
+        self.assertEqual(vramplan.explain(log), vramplan.explain(str(log)))
 
     def test_errors(self):
         with self.assertRaises(vramplan.InputError) as missing:
@@ -153,10 +155,25 @@ class Answers(unittest.TestCase):
         with self.assertRaises(vramplan.UsageError):
             vramplan.fit(UNET, "inputs", gpu="t4")
 
+    def test_a_card_may_be_a_size(self):
+        fit = vramplan.fit("gpt2", gpu_memory="12GiB")
+        self.assertEqual(vramplan.suggest_batch_size("gpt2", gpu_memory="12GiB"), fit.safe_batch)
+        with self.assertRaisesRegex(vramplan.UsageError, "no card is given"):
+            vramplan.fit("gpt2")
+
+    def test_arguments_that_are_refused(self):
+        for asked in ({"checkpoint": True}, {"format": "json"}, {"out": "a.txt"}, {"precision": "float16"}):
+            with self.assertRaises(vramplan.UsageError):
+                vramplan.fit("gpt2", gpu="t4", **asked)
+
+    def test_an_option_that_takes_one_value(self):
+        with self.assertRaisesRegex(vramplan.UsageError, "--accumulate: is given twice, as 2 and 4"):
+            vramplan.estimate("gpt2", accumulate=[2, 4])
+
     def test_the_capability_of_a_card(self):
         self.assertEqual(_ask._capability_of("t4"), (7, 5))
         self.assertEqual(_ask._capability_of("rtx-4090"), (8, 9))
-        for several in (None, "all", "auto"):
+        for several in (None, "all", "auto", "t4,l4", ["t4", "l4"]):
             self.assertIsNone(_ask._capability_of(several))
         with self.assertRaises(vramplan.UsageError):
             _ask._capability_of("no such card")

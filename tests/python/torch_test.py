@@ -640,6 +640,14 @@ class Answers(unittest.TestCase):
         with self.assertRaisesRegex(vramplan.UsageError, "what a loss is called with"):
             vramplan.estimate(model, x, loss="mse", target=x, **given)
 
+    def test_a_target_of_another_length_than_the_batch(self):
+        model, inputs, asked = nn.Linear(8, 4), torch.zeros(2, 8), {"gpu": "t4", "optimizer": torch.optim.SGD}
+        for target in (torch.zeros(3, 4), {"a": torch.zeros(3, 4)}, [torch.zeros(3, 4)]):
+            with self.assertRaisesRegex(vramplan.UsageError, "target: its first axis is 3 long, and the batch of example_inputs is 2"):
+                vramplan.estimate(model, inputs, loss=lambda output, target: output.sum(), target=target, **asked)
+        for target in (torch.zeros(2, 4), torch.zeros(6), torch.tensor(1.0), [torch.zeros(3), torch.zeros(5)]):  # of each sample, token, all
+            vramplan.estimate(model, inputs, loss=lambda output, target: output.sum(), target=target, **asked)
+
     def test_a_loss_of_ones_own_at_every_batch(self):
         def loss(output, target):
             assert output.shape == target.shape
@@ -682,6 +690,45 @@ class Answers(unittest.TestCase):
         self.assertEqual(*told)
         self.assertTrue(all(tensor.is_meta for tensor in model.state_dict().values()))
         self.assertIs(model.one.weight, model.two.weight)
+
+    def test_what_is_no_model(self):
+        for model, says in (
+            (nn.Linear, r"model: Linear is a class, .* \(hint: give Linear\(...\)\)"),
+            (None, "model: it is None, and no model"),
+            (nn.Linear(8, 8).state_dict(), "model: it is of type OrderedDict, and no model"),
+        ):
+            for ask in (vramplan.fit, vramplan.estimate, vramplan.plan, vramplan.inspect):
+                with self.assertRaisesRegex(vramplan.UsageError, says):
+                    ask(model, torch.zeros(2, 8))
+
+    def test_what_are_no_inputs(self):
+        for inputs, says in (
+            (None, "example_inputs: a model needs some"),
+            ((2, 8), "example_inputs: .* may be a shape .*torch.zeros\\(2, 8\\)"),
+            (8.0, "example_inputs: they are of type float"),
+        ):
+            with self.assertRaisesRegex(vramplan.UsageError, says):
+                vramplan.fit(nn.Linear(8, 8), inputs, gpu="t4")
+
+    def test_several_cards(self):
+        for gpu in ("t4,l4", ["t4", "l4"]):
+            self.assertIn(" on 2 of 2 cards", vramplan.fit(nn.Linear(8, 8), torch.zeros(2, 8), gpu=gpu).verdict)
+
+    def test_a_loss_by_its_class(self):
+        by_class, made = (
+            vramplan.fit(nn.Linear(8, 8), torch.zeros(2, 8), gpu="t4", loss=loss) for loss in (nn.MSELoss, nn.MSELoss())
+        )
+        self.assertEqual(by_class, made)
+
+    def test_a_scripted_model_is_an_error_in_a_line(self):
+        with self.assertRaises(vramplan.VramplanError):
+            vramplan.fit(torch.jit.script(nn.Linear(8, 8)), torch.zeros(2, 8), gpu="t4")
+
+    def test_no_folder_of_its_own_is_told(self):
+        fit = vramplan.fit(nn.Linear(8, 8), torch.zeros(2, 8), gpu="t4")
+        self.assertEqual(fit.json["model"]["file"], "Linear")
+        with self.assertRaisesRegex(vramplan.VramplanError, "^[^/]*$"):
+            vramplan.fit(nn.Linear(8, 8), torch.zeros(2, 8), gpu="t4", frozen="nowhere")
 
     def test_estimate_takes_the_batch_of_the_example(self):
         self.assertEqual(vramplan.estimate(Net(), torch.zeros(5, 8), mode="infer").batch, 5)
