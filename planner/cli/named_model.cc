@@ -28,11 +28,32 @@ DType WeightsIn(const Options& options) {
   return options.spec.precision == Precision::kAmpFp16 ? DType::kFloat16 : DType::kBFloat16;
 }
 
+// What DeepSpeed's stages are modelled with: weights in bf16 ("bf16": {"enabled": true}) or fp32, and Adam of torch.optim.
+Status CheckDeepspeed(const Options& options) {
+  const TrainingSpec& spec = options.spec;
+  const std::string strategy(Name(spec.strategy));
+  const auto refuse = [&](const char* option, const std::string& what, const std::string& hint) {
+    return Error{ErrorCode::kUsage, option, "how " + strategy + what + " is not modelled", hint};
+  };
+  const std::string asks = "ask vramplan run --gpus " + std::to_string(spec.ranks) + " about a script";
+  if (spec.strategy == Strategy::kZero3)
+    return refuse("--strategy", " gathers weights", "type --strategy zero2 or fsdp2, or " + asks);
+  if (options.named->templates.OfDiffusers()) return refuse("--strategy", " runs a model of diffusers", asks);
+  if (options.quant) return refuse("--quant", " takes packed weights", "type --strategy ddp, or " + asks);
+  if (spec.precision != Precision::kBf16 && spec.precision != Precision::kFp32 && spec.precision != Precision::kTf32)
+    return refuse("--precision", " runs in " + std::string(Name(spec.precision)), "type --precision bf16");
+  if (spec.optimizer != Optimizer::kAdam && spec.optimizer != Optimizer::kAdamW)
+    return refuse("--optimizer", " runs " + std::string(Name(spec.optimizer)), "type --optimizer adamw");
+  return Done();
+}
+
 // peft's get_peft_model makes adapters in fp32; add_adapter of diffusers in the type of the layer, which the scripts make
 // fp32 for fp16 alone (cast_training_params).
 DType AdaptersIn(const Options& options) {
   const DType base = WeightsIn(options);
-  const bool as_base = options.named->templates.OfDiffusers() && options.spec.precision != Precision::kAmpFp16;
+  // and DeepSpeed casts all of the model (runtime/engine.py, module.bfloat16()).
+  const bool as_base = IsDeepspeed(options.spec.strategy) ||
+                       (options.named->templates.OfDiffusers() && options.spec.precision != Precision::kAmpFp16);
   return as_base ? base : DType::kFloat32;
 }
 
@@ -184,6 +205,8 @@ Status TakeNamed(Options* options) {
     spec.precision = Precision::kFp32;  // the other weights (peft, prepare_model_for_kbit_training)
   if (IsWithoutGradients(spec.mode) && !spec.given.contains("loss")) spec.loss = Loss::kNone;  // no labels are given
   options->named = std::make_shared<const NamedModel>(**std::move(found));
+  if (IsDeepspeed(spec.strategy))
+    if (const Status modelled = CheckDeepspeed(*options); !modelled.ok()) return modelled;
   const bool in_halves = IsHalf(WeightsIn(*options));
   spec.recorded_in_fp32 = !in_halves;
   spec.precision_of_file = in_halves || (options->named->templates.OfDiffusers() && options->lora);  // FreezesHalves

@@ -108,12 +108,13 @@ std::vector<Remedy> OnMoreCards(const Options& options, const ChosenDevice& chos
   constexpr int kMost = 8;  // 2 to the power of it
   std::vector<Remedy> remedies;
   if (options.spec.strategy == Strategy::kDdp || options.spec.mode != Mode::kTrain) return remedies;
+  const Strategy strategy = IsDeepspeed(options.spec.strategy) ? options.spec.strategy : Strategy::kFsdp2;
   int fewest_before = kMost + 1;
   for (const bool checkpoints : {false, true}) {
     if (checkpoints && !options.spec.checkpoint.empty()) break;
     const auto on = [&](int power, bool with_batches) {
       Options changed = options;
-      changed.spec.strategy = Strategy::kFsdp2;
+      changed.spec.strategy = strategy;
       changed.spec.ranks = 1 << power;
       if (checkpoints) changed.spec.checkpoint = {"all"};
       return WhereItFits(std::move(changed), chosen, batch, now, with_batches);
@@ -128,7 +129,7 @@ std::vector<Remedy> OnMoreCards(const Options& options, const ChosenDevice& chos
     const std::optional<CardFit> fit = on(high, true);
     if (!fit) continue;
     fewest_before = high;
-    const std::string typed = "--strategy fsdp2 --gpus " + std::to_string(1 << high);
+    const std::string typed = "--strategy " + std::string(Name(strategy)) + " --gpus " + std::to_string(1 << high);
     remedies.push_back(RemedyOf(typed + (checkpoints ? " --checkpoint all" : ""), *fit));
   }
   return remedies;

@@ -15,6 +15,12 @@
 namespace vramplan::testing {
 namespace {
 
+std::string Strategy(const std::string& method) {
+  for (const char* strategy : {"ddp", "fsdp2", "zero1", "zero2"})
+    if (method.find(strategy) != std::string::npos) return std::string(" --strategy ") + strategy;
+  return "";
+}
+
 // "qwen3-0.6b lora 2 sequence=256 checkpoint" as vramplan is asked about it.
 std::string Question(const Row& row) {
   std::istringstream words(row.at("case"));
@@ -30,7 +36,7 @@ std::string Question(const Row& row) {
   if (method.starts_with("infer") || method == "nf4") line += " --mode infer";
   while (words >> word) {
     line += word == "checkpoint"         ? " --checkpoint all"
-            : word.starts_with("ranks=") ? " --strategy " + method + " --gpus " + word.substr(word.find('=') + 1)
+            : word.starts_with("ranks=") ? Strategy(method) + " --gpus " + word.substr(word.find('=') + 1)
                                          : " --dim " + word;
   }
   return line;

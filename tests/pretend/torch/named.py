@@ -3,7 +3,8 @@ random weights, as a plain script trains it.
 
 METHOD is full (the weights in the type of its configuration, and AdamW), lora (peft's defaults for r=16 beside them), qlora (beside
 weights that bitsandbytes packed, the others in fp32), qlora-amp (that under bf16 autocast), qlora-bf16 (the others in bf16), amp (fp32
-weights under bf16 autocast), ddp or fsdp2 (full, over the ranks that there are), infer (forwards under no_grad), nf4 (that with packed weights) or generate (32 more tokens). Needs
+weights under bf16 autocast), ddp or fsdp2 (full, over the ranks that there are), zero1, zero2 or zero3 (that by DeepSpeed, with its
+defaults; -bf16: all weights made so; lora-zero2: adapters alone), infer (forwards under no_grad), nf4 (that with packed weights) or generate (32 more tokens). Needs
 transformers, peft for adapters, and bitsandbytes for packed weights.
 """
 import json
@@ -116,6 +117,18 @@ if method == "fsdp2":
             fully_shard(module)
     fully_shard(model)
 optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-5)
+if "zero" in method:
+    import deepspeed
+
+    engine, *_ = deepspeed.initialize(model=model, optimizer=optimizer, config={
+        "train_micro_batch_size_per_gpu": batch, "bf16": {"enabled": stored == torch.bfloat16 or "bf16" in method},
+        "zero_optimization": {"stage": int(method[method.index("zero") + 4])}})
+    del optimizer
+    for step in range(3):
+        loss = engine(**data).loss
+        engine.backward(loss)
+        engine.step()
+    sys.exit()
 for step in range(3):
     with torch.autocast("cuda", dtype=torch.bfloat16, enabled=method.endswith("amp")):
         loss = model(**data).loss
