@@ -100,7 +100,7 @@ inline constexpr unsigned kEach = kGraph | Of({kGpus, kModels, kReplay, kProbe})
 // puts there what `parse` makes of it, which takes (Typed), (Typed, Notes*) or (std::string).
 template <typename Whole, typename T>
 T& Part(T Whole::*member, Options* options) {
-  if constexpr (std::is_same_v<Whole, Options>)
+  if constexpr (std::is_same_v<Whole, Options> || std::is_same_v<Whole, Question>)
     return options->*member;
   else if constexpr (std::is_same_v<Whole, TrainingSpec>)
     return options->spec.*member;
@@ -118,10 +118,12 @@ T& Part(T Whole::*member, Options* options) {
     return options->wishes.*member;
   else if constexpr (std::is_same_v<Whole, RematWishes>)
     return options->remat.*member;
+  else if constexpr (std::is_same_v<Whole, Script>)
+    return options->script.*member;
   else if constexpr (std::is_same_v<Whole, LoaderQuestion>)
     return options->loader.*member;
   else
-    return options->wishes_of_script.*member;
+    return options->script.wishes.*member;
 }
 
 template <auto member>

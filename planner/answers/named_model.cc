@@ -1,0 +1,272 @@
+#include "planner/answers/named_model.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "graph/architectures/last_token.h"
+#include "graph/architectures/named.h"
+#include "graph/onnx/load.h"
+
+namespace vramplan {
+namespace {
+
+// Of the weights, as a template names it: fp64 runs as fp32 was recorded.
+DType WeightsIn(Precision precision) {
+  const DType type = TypeInRun(DType::kFloat32, precision);
+  return IsHalf(type) ? type : DType::kFloat32;
+}
+
+// The training scripts of diffusers, which freeze a base in halves and train adapters of it under autocast
+// (examples/text_to_image/train_text_to_image_lora.py, 0.42: `unet.to(dtype=weight_dtype)`).
+bool FreezesHalves(const Question& question) {
+  return question.named->templates.OfDiffusers() && question.lora && !question.quant &&
+         IsAutocast(question.spec.precision);
+}
+
+// Of the weights as they are stored.
+DType WeightsIn(const Question& question) {
+  if (!FreezesHalves(question)) return WeightsIn(question.spec.precision);
+  return question.spec.precision == Precision::kAmpFp16 ? DType::kFloat16 : DType::kBFloat16;
+}
+
+// What DeepSpeed's stages are modelled with: weights in bf16 ("bf16": {"enabled": true}) or fp32, and Adam of torch.optim.
+Status CheckDeepspeed(const Question& question) {
+  const TrainingSpec& spec = question.spec;
+  const std::string strategy(Name(spec.strategy));
+  const auto refuse = [&](const char* option, const std::string& what, const std::string& hint) {
+    return Error{ErrorCode::kUsage, option, "how " + strategy + what + " is not modelled", hint};
+  };
+  const std::string asks = "ask vramplan run --gpus " + std::to_string(spec.ranks) + " about a script";
+  if (spec.strategy == Strategy::kZero3)
+    return refuse("--strategy", " gathers weights", "type --strategy zero2 or fsdp2, or " + asks);
+  if (question.named->templates.OfDiffusers()) return refuse("--strategy", " runs a model of diffusers", asks);
+  if (question.quant) return refuse("--quant", " takes packed weights", "type --strategy ddp, or " + asks);
+  if (spec.precision != Precision::kBf16 && spec.precision != Precision::kFp32 && spec.precision != Precision::kTf32)
+    return refuse("--precision", " runs in " + std::string(Name(spec.precision)), "type --precision bf16");
+  if (spec.optimizer != Optimizer::kAdam && spec.optimizer != Optimizer::kAdamW)
+    return refuse("--optimizer", " runs " + std::string(Name(spec.optimizer)), "type --optimizer adamw");
+  return Done();
+}
+
+// peft's get_peft_model makes adapters in fp32; add_adapter of diffusers in the type of the layer, which the scripts make
+// fp32 for fp16 alone (cast_training_params).
+DType AdaptersIn(const Question& question) {
+  const DType base = WeightsIn(question);
+  // and DeepSpeed casts all of the model (runtime/engine.py, module.bfloat16()).
+  const bool as_base = IsDeepspeed(question.spec.strategy) ||
+                       (question.named->templates.OfDiffusers() && question.spec.precision != Precision::kAmpFp16);
+  return as_base ? base : DType::kFloat32;
+}
+
+std::optional<Precision> PrecisionOfWeights(const std::string& weights) {
+  if (weights == "bfloat16") return Precision::kBf16;
+  if (weights == "float16") return Precision::kFp16;
+  return std::nullopt;
+}
+
+DeclaredDim DeclaredLength(Dim length) {
+  return length.IsConstant() ? DeclaredDim{length.At(1), ""} : DeclaredDim{std::nullopt, "batch"};
+}
+
+// What gradient_checkpointing_enable() does: each layer is a checkpoint, and keeps no cache.
+bool ChecksEveryLayer(const NamedModel& model, const std::vector<std::string>& checkpoint) {
+  for (const Template::Stack& stack : model.templates.stacks) {
+    const int64_t layers = model.settings.Number(stack.layers).value_or(0);
+    for (int64_t i = 0; i < layers; ++i)
+      if (std::ranges::find(checkpoint, stack.path + "." + std::to_string(i)) == checkpoint.end()) return false;
+  }
+  return true;
+}
+
+bool HasLength(const NamedModel& model, std::string_view name) {
+  return std::ranges::any_of(model.templates.lengths, [&](const auto& length) { return length.name == name; });
+}
+
+// --dim names lengths of the template; the batch has an option of its own.
+Status CheckLengths(const NamedModel& model, const BindOptions& bind) {
+  std::string known;
+  for (const Template::Length& length : model.templates.lengths) known += (known.empty() ? "" : ", ") + length.name;
+  for (const auto& [name, length] : bind.dims) {
+    if (HasLength(model, name) || name == "batch") continue;
+    return Error{ErrorCode::kUsage, "--dim " + name, model.of_class + " has no length of this name",
+                 known.empty() ? "all of its lengths are in its config.json" : "its lengths are: " + known};
+  }
+  return Done();
+}
+
+// A graph that has the inputs of a program and otherwise its facts alone.
+Graph CarrierOf(const RecordedProgram& program) {
+  Graph graph;
+  for (const RecordedProgram::Kept& given : program.given) {
+    const RecordedProgram::Tensor& value = program.values[static_cast<size_t>(given.value)];
+    Tensor input;
+    input.name = given.name;
+    DeclaredType type;
+    type.type = value.type;
+    type.dims.emplace();
+    for (int axis = 0; axis < value.shape.rank(); ++axis) type.dims->push_back(DeclaredLength(value.shape[axis]));
+    input.declared = std::move(type);
+    graph.inputs.push_back(TensorId::At(graph.tensors.size()));
+    graph.tensors.push_back(std::move(input));
+  }
+  Node node;
+  node.name = "carrier";
+  node.op = "Identity";
+  node.inputs = {graph.inputs.front()};
+  node.outputs = {TensorId::At(graph.tensors.size())};
+  Tensor output;
+  output.name = "output";
+  output.producer = NodeId::At(0);
+  graph.outputs = node.outputs;
+  graph.tensors.push_back(std::move(output));
+  graph.nodes.push_back(std::move(node));
+  graph.opsets[""] = 18;
+  return graph;
+}
+
+// Whether transformers' get_output_embeddings() of this class is its last linear layer.
+bool MakesWords(const std::string& of_class) {
+  return of_class.find("LM") != std::string::npos || of_class.find("ForConditionalGeneration") != std::string::npos;
+}
+
+// The types of weights that are packed, and of the products with them: bf16 unless fp16 is asked for.
+QuantizedTypes TypesOfPacked(const Question& question) {
+  QuantizedTypes types;
+  const DType run = TypeInRun(DType::kFloat32, question.spec.precision);
+  if (run == DType::kFloat16 || question.spec.precision == Precision::kAmpFp16) types.computed = DType::kFloat16;
+  const std::optional<Precision> weights = PrecisionOfWeights(question.named->weights_type);
+  types.stored = IsHalf(run) ? run : weights ? TypeInRun(DType::kFloat32, *weights) : DType::kFloat32;
+  return types;
+}
+
+// --lora and --quant.
+Status Adapt(const Question& question, Facts* facts) {
+  const NamedModel& model = *question.named;
+  std::vector<std::string> packed;
+  // _keep_in_fp32_modules of T5's classes (transformers 5.23)
+  const std::vector<std::string> kept =
+      model.of_class.find("T5") != std::string::npos ? std::vector<std::string>{"wo"} : std::vector<std::string>();
+  if (question.quant) packed = PackedModules(*facts, MakesWords(model.of_class), kept);
+  if (question.lora) {
+    Lora lora = *question.lora;
+    if (lora.targets.empty()) lora.targets = model.templates.lora_targets;
+    if (const Status added = AddLora(lora, packed, AdaptersIn(question), facts); !added.ok()) return added;
+  }
+  return question.quant ? Quantize(*question.quant, TypesOfPacked(question), packed, facts) : Done();
+}
+
+}  // namespace
+
+Status TakeNamed(Question* question) {
+  const std::string& name = question->model;
+  Result<std::optional<NamedModel>> found = FindNamed(name, "");
+  if (!found) return found.error();
+  if (!*found) {
+    const bool serves = question->spec.mode == Mode::kServe;
+    const bool shares = question->spec.strategy != Strategy::kNone || question->spec.ranks > 1;
+    const std::string flag = question->lora    ? "--lora"
+                             : question->quant ? "--quant"
+                             : shares          ? "--strategy"
+                             : serves          ? "--mode serve"
+                                               : "";
+    if (flag.empty()) return Done();
+    return Error{ErrorCode::kUsage, flag, "it is for a model that is given by its name, and " + name + " is a file",
+                 std::string(question->lora ? "export the model with its adapters, or name it" : "name the model") +
+                     ": vramplan " + question->hint_verb + " llama-3.2-1b " + flag +
+                     (question->lora    ? " 16"
+                      : question->quant ? " nf4"
+                      : shares          ? " ddp --gpus 2"
+                                        : "")};
+  }
+  TrainingSpec& spec = question->spec;
+  if ((spec.strategy == Strategy::kNone) != (spec.ranks == 1)) {
+    return Error{ErrorCode::kUsage, spec.ranks == 1 ? "--strategy" : "--gpus",
+                 spec.ranks == 1 ? "one card shares with none" : "how they share the model is not said",
+                 "type --strategy fsdp2 --gpus " + std::to_string(spec.ranks == 1 ? 8 : spec.ranks)};
+  }
+  if (question->quant && !question->lora && spec.mode == Mode::kTrain)
+    return Error{ErrorCode::kUsage, "--quant", "packed weights are not trained themselves",
+                 "type --lora 16 beside it, or --mode infer"};
+  if (question->quant && (*found)->templates.OfDiffusers())
+    return Error{ErrorCode::kUsage, "--quant", "how diffusers packs weights is not modelled",
+                 "leave it out, or ask vramplan run about a script that loads the model so"};
+  if (spec.strategy == Strategy::kFsdp2 && (*found)->templates.OfDiffusers())  // no row of it is measured
+    return Error{ErrorCode::kUsage, "--strategy", "how fsdp2 shards a model of diffusers is not modelled",
+                 "type --strategy ddp, or ask vramplan run --gpus " + std::to_string(spec.ranks) + " about a script"};
+  if (question->quant && spec.strategy == Strategy::kFsdp2)  // a Params4bit is no tensor that fully_shard splits
+    return Error{ErrorCode::kUsage, "--quant", "how fsdp2 shards packed weights is not modelled",
+                 "type --strategy ddp, or ask vramplan run --gpus " + std::to_string(spec.ranks) + " about a script"};
+  if (spec.strategy != Strategy::kNone && spec.mode != Mode::kTrain)
+    return Error{ErrorCode::kUsage, "--strategy", "it is for a training", "leave out --strategy and --gpus"};
+  const std::optional<Precision> weights = PrecisionOfWeights((*found)->weights_type);
+  if (weights && !spec.given.contains("precision")) spec.precision = *weights;
+  if (question->quant && spec.mode == Mode::kTrain && !spec.given.contains("precision"))
+    spec.precision = Precision::kFp32;  // the other weights (peft, prepare_model_for_kbit_training)
+  if (IsWithoutGradients(spec.mode) && !spec.given.contains("loss")) spec.loss = Loss::kNone;  // no labels are given
+  question->named = std::make_shared<const NamedModel>(**std::move(found));
+  if (IsDeepspeed(spec.strategy))
+    if (const Status modelled = CheckDeepspeed(*question); !modelled.ok()) return modelled;
+  const bool in_halves = IsHalf(WeightsIn(*question));
+  spec.recorded_in_fp32 = !in_halves;
+  spec.precision_of_file = in_halves || (question->named->templates.OfDiffusers() && question->lora);  // FreezesHalves
+  const Template& of = question->named->templates;
+  std::vector<std::string> checkpoint;
+  for (const std::string& path : spec.checkpoint) {
+    if (path != "all") {
+      checkpoint.push_back(path);
+      continue;
+    }
+    checkpoint.insert(checkpoint.end(), of.checkpoints.begin(), of.checkpoints.end());
+    for (const Template::Stack& stack : of.stacks) {
+      const int64_t layers = question->named->settings.Number(stack.layers).value_or(0);
+      for (int64_t i = 0; i < layers; ++i) checkpoint.push_back(stack.path + "." + std::to_string(i));
+    }
+  }
+  spec.checkpoint = std::move(checkpoint);
+  spec.units.clear();
+  for (const Template::Stack& stack : of.stacks) {
+    const int64_t layers = question->named->settings.Number(stack.layers).value_or(0);
+    for (int64_t i = 0; i < layers; ++i) spec.units.push_back(stack.path + "." + std::to_string(i));
+  }
+  // torch.optim takes a parameter that is a DTensor for no torch.Tensor (optimizer.py, _default_to_fused_or_foreach).
+  if (spec.strategy == Strategy::kFsdp2 && !spec.given.contains("optimizer-impl"))
+    spec.optimizer_impl = OptimizerImpl::kForLoop;
+  return Done();
+}
+
+Result<Graph> GraphOf(const Question& question, BindOptions* bind, std::map<std::string, int64_t>* usual,
+                      Notes* notes) {
+  if (question.named == nullptr) return Load(question.model, notes);
+  const bool trains = question.spec.mode == Mode::kTrain;
+  if (bind->image && HasLength(*question.named, "height") && HasLength(*question.named, "width")) {
+    bind->dims.try_emplace("height", bind->image->height);
+    bind->dims.try_emplace("width", bind->image->width);
+    bind->image.reset();
+  }
+  if (const Status known = CheckLengths(*question.named, *bind); !known.ok()) return known.error();
+  std::map<std::string, int64_t> lengths(bind->dims.begin(), bind->dims.end());
+  const char* mode = !trains                                                       ? "infer"
+                     : ChecksEveryLayer(*question.named, question.spec.checkpoint) ? "checkpointed"
+                                                                                   : "train";
+  Result<Facts> facts = FactsOf(*question.named, &lengths, mode, std::string(Name(WeightsIn(question))));
+  if (!facts) return facts.error();
+  if (const Status adapted = Adapt(question, &*facts); !adapted.ok()) return adapted.error();
+  std::optional<RecordedProgram>& program = trains ? facts->training_program : facts->inference_program;
+  if (!program || program->given.empty())
+    return Error{ErrorCode::kBadInput, question.model, "its template has no such program", "type another --mode"};
+  if (question.spec.mode == Mode::kServe && !KeepLastToken(&*program)) {
+    return Error{ErrorCode::kUsage, "--mode", "how " + question.named->of_class + " serves is not modelled",
+                 "type --mode infer"};
+  }
+  Graph graph = CarrierOf(*program);
+  graph.file = question.model;
+  graph.name = question.named->of_class;
+  graph.producer = question.named->templates.made_with;
+  graph.facts = *std::move(facts);
+  for (const Template::Length& length : question.named->templates.lengths) {  // the graph has them
+    if (bind->dims.erase(length.name) == 0) usual->emplace(length.name, lengths[length.name]);
+  }
+  return graph;
+}
+
+}  // namespace vramplan

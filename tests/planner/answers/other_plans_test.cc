@@ -1,0 +1,110 @@
+#include "planner/answers/other_plans.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/command_line.h"
+
+namespace vramplan::testing {
+namespace {
+
+TEST_CASE("other plans: what would make a named model fit is said, and is so") {
+  const struct {
+    const char *question, *remedy;
+  } rows[] = {
+      {"fit llama-3.1-8b --optimizer adamw --dim sequence=2048 --gpu rtx-4090", "--lora 16 --checkpoint all"},
+      {"fit llama-3.1-8b --optimizer adamw --dim sequence=2048 --gpu rtx-4090",
+       "--lora 16 --quant nf4,double --checkpoint all"},
+      {"fit qwen3-8b --optimizer adamw --dim sequence=4096 --gpu a100-80gb", "--strategy fsdp2 --gpus 2"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.remedy);
+    const Said said = Do(row.question);
+    CHECK(said.exit_code == 3);
+    CHECK(said.out.find(std::string("  with ") + row.remedy + " it fits: ") != std::string::npos);
+    CHECK(Do(std::string(row.question) + " " + row.remedy).exit_code == 0);
+  }
+  CHECK(Do("fit llama-3.2-1b --lora 8 --gpu rtx-4090").out.find("it fits:") == std::string::npos);
+  // Where it may fit, what makes it safe.
+  const Said tight = Do("fit sdxl --lora 4 --gpu rtx-3090 --gpu-memory 21.1GiB");
+  CAPTURE(tight.out);
+  CHECK(tight.out.find("--precision amp-fp16") != std::string::npos);
+}
+
+TEST_CASE("other plans: a model that serves has its lengths, up to what its positions allow") {
+  const Said said = Do("fit gpt2 --mode serve --gpu t4");
+  CHECK(said.exit_code == 0);
+  CHECK(said.FirstLine().find("gpt2 serves on Tesla T4") == 0);
+  CHECK(said.FirstLine().find(" sequences of 512 tokens are safe") != std::string::npos);
+  CHECK(said.FirstLine().ends_with("; 1 of up to 1024 tokens is safe"));
+  CHECK(said.out.find("batch") == std::string::npos);
+  const Said none = Do("fit qwen3-8b --mode serve --sequences 5 --dim sequence=8192 --gpu rtx-4090");
+  CHECK(none.exit_code == 3);
+  CHECK(none.FirstLine().starts_with("qwen3-8b serving 5 sequences does not fit on GeForce RTX 4090: needs "));
+  CHECK(none.out.find("\n  with --quant nf4,double it fits: ") != std::string::npos);
+  CHECK(said.out.find("1 sequence of up to 1024 tokens: safe (the model has no more positions)") != std::string::npos);
+}
+
+TEST_CASE("other plans: cards that share a model are counted in the first line") {
+  CHECK(Do("fit llama-3.2-1b --strategy fsdp2 --gpus 4 --gpu t4")
+            .FirstLine()
+            .starts_with("llama-3.2-1b trains on each of 4 cards (Tesla T4): batch "));
+  CHECK(Do("estimate gpt2 --strategy ddp --gpus 2").FirstLine().find(" on each of 2 cards to train at batch 1") !=
+        std::string::npos);
+}
+
+// A configuration for one card would put all of the model on it.
+TEST_CASE("other plans: what is emitted and requested for several cards is for all of them") {
+  const std::string four = "fit llama-3.2-1b --optimizer adamw --gpus 4 --gpu a100-80gb --batch 1 --strategy ";
+  const struct {
+    std::string question;
+    const char* says;
+  } rows[] = {
+      {four + "fsdp2 --emit fsdp2", "distributed_type: FSDP\nmixed_precision: \"no\"\nnum_processes: 4\n"},
+      {four + "fsdp2 --emit fsdp2", " on each of 4 cards (A100 80GB), by vramplan"},
+      {four + "ddp --emit accelerate", "distributed_type: MULTI_GPU\nmixed_precision: \"no\"\nnum_processes: 4\n"},
+      {four + "fsdp2 --emit hf", "--emit: hf says nothing of fsdp2 (hint: type --emit fsdp2)"},
+      {four + "ddp --emit fsdp2", "type --emit accelerate"},
+      {four + "fsdp2 --format request", "#SBATCH --gres=gpu:4\n"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.question);
+    const Said said = Do(row.question);
+    CHECK((said.out + said.err).find(row.says) != std::string::npos);
+  }
+}
+
+TEST_CASE("other plans: what a denoiser's script keeps beside it is told, and counted when asked for") {
+  const Said said = Do("fit sdxl --lora 4 --precision amp-fp16 --image 512 --gpu rtx-4090");
+  CHECK(said.exit_code == 0);
+  CHECK(said.out.find("adapters in fp32)") != std::string::npos);
+  CHECK(said.out.find("--resident 1720MiB counts") != std::string::npos);
+  CHECK(Do("fit sdxl --lora 4 --resident 1720MiB --gpu rtx-4090").out.find("no VAE") == std::string::npos);
+}
+
+TEST_CASE("other plans: what does not go together is refused in one line") {
+  const struct {
+    const char *question, *says;
+  } rows[] = {
+      {"fit llama-3.2-1b --quant nf4 --gpu t4", "packed weights are not trained themselves"},
+      {"fit llama-3.2-1b --quant nf4 --lora 8 --strategy fsdp2 --gpus 2 --gpu t4", "is not modelled"},
+      {"fit llama-3.2-1b --gpus 2 --gpu t4", "how they share the model is not said"},
+      {"fit llama-3.2-1b --strategy fsdp2 --gpu t4", "one card shares with none"},
+      {"fit sdxl --lora 4 --quant nf4 --gpu t4", "how diffusers packs weights is not modelled"},
+      {"fit flux-dev --lora 4 --strategy fsdp2 --gpus 2 --gpu t4", "how fsdp2 shards a model of diffusers"},
+      {"fit sd-1.5 --image 1000 --gpu t4", "height=1000 is no multiple of 64 (hint: type --dim height=1024)"},
+      {"fit gpt2 --sequences 4 --gpu t4", "it is of a model that serves"},
+      {"fit bert-base-uncased --mode serve --gpu t4", "how BertForMaskedLM serves is not modelled"},
+      {"fit MODELS/mlp.onnx --mode serve --gpu t4", "it is for a model that is given by its name"},
+      {"fit llama-3.2-1b --strategy ddp --gpus 2 --mode infer --gpu t4", "it is for a training"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.question);
+    const Said said = Do(row.question);
+    CHECK(said.exit_code == 2);
+    CHECK(said.out.empty());
+    CHECK_MESSAGE(said.err.find(row.says) != std::string::npos, said.err);
+  }
+}
+
+}  // namespace
+}  // namespace vramplan::testing
