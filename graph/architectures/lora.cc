@@ -14,6 +14,8 @@ namespace {
 using Argument = RecordedArgument;
 using Call = RecordedProgram::Call;
 
+constexpr const char* kMagnitude = ".lora_magnitude_vector.default.weight";
+
 Argument ValueOf(int32_t value) { return {Argument::Kind::kValue, value, 0, "", {}}; }
 Argument RealOf(double real) { return {Argument::Kind::kReal, 0, real, "", {}}; }
 Argument WordOf(std::string text) { return {Argument::Kind::kText, 0, 0, std::move(text), {}}; }
@@ -114,10 +116,15 @@ class Adapting {
     const int32_t a = Parameter(module + ".lora_A.default.weight", Shape{Dim(lora_.rank), Dim(in_width)});
     const int32_t b = Parameter(module + ".lora_B.default.weight", Shape{Dim(out_width), Dim(lora_.rank)});
 
+    const bool is_packed = packed_.contains(module);
+    const Argument weight = call.arguments[linear.weight];
+    const bool biased =
+        call.arguments.size() > linear.bias && call.arguments[linear.bias].kind == Argument::Kind::kValue;
+    const Argument bias = biased ? call.arguments[linear.bias] : Argument();
     int32_t base = NewValue(type, out);
     call.results[0] = base;
     program_.calls.push_back(std::move(call));
-    if (packed_.contains(module)) {  // the result is cloned before anything is added
+    if (is_packed) {  // the result is cloned before anything is added
       const int32_t result = std::exchange(base, NewValue(type, out));
       (*dies)[Add("aten.clone.default", at, {ValueOf(result)}, base)] = {result};
     }
@@ -128,14 +135,23 @@ class Adapting {
       dropped = NewValue(type_, in);
       Add("aten.dropout.default", at, {ValueOf(x), RealOf(lora_.dropout), BoolOf(true)}, dropped);
     }
-    const int32_t narrow = NewValue(made, small);
-    const int32_t after_a = Add("aten.linear.default", at, {ValueOf(dropped), ValueOf(a)}, narrow);
-    if (dropped != x) (*dies)[after_a].push_back(dropped);
-    const int32_t wide = NewValue(made, out);
-    (*dies)[Add("aten.linear.default", at, {ValueOf(narrow), ValueOf(b)}, wide)] = {narrow};
     const int32_t scaled = NewValue(made, out);
-    (*dies)[Add("aten.mul.Tensor", at, {ValueOf(wide), RealOf(0.5)}, scaled)] = {wide};
-    if (packed_.contains(module)) {  // tuners/lora/bnb.py, Linear4bit.forward
+    if (lora_.dora) {
+      const int32_t magnitude = Parameter(module + kMagnitude, Shape{Dim(out_width)});
+      Add(kDoraLinear.data(), at,
+          {ValueOf(dropped), dropped == x ? ValueOf(base) : Argument(), weight, ValueOf(a), ValueOf(b),
+           ValueOf(magnitude), bias},
+          scaled);
+      program_.calls.back().keywords = {{"transposed", IntegerOf(linear.transposed ? 1 : 0)}};
+    } else {
+      const int32_t narrow = NewValue(made, small);
+      const int32_t after_a = Add("aten.linear.default", at, {ValueOf(dropped), ValueOf(a)}, narrow);
+      if (dropped != x) (*dies)[after_a].push_back(dropped);
+      const int32_t wide = NewValue(made, out);
+      (*dies)[Add("aten.linear.default", at, {ValueOf(narrow), ValueOf(b)}, wide)] = {narrow};
+      (*dies)[Add("aten.mul.Tensor", at, {ValueOf(wide), RealOf(0.5)}, scaled)] = {wide};
+    }
+    if (is_packed && !lora_.dora) {  // tuners/lora/bnb.py, Linear4bit.forward
       int32_t added = scaled;
       if (casts) (*dies)[Add("aten.to.dtype", at, {ValueOf(scaled), {}}, added = NewValue(type, out))] = {scaled};
       (*dies)[Add("aten.add.Tensor", at, {ValueOf(base), ValueOf(added)}, last)] =
@@ -147,6 +163,7 @@ class Adapting {
       const int32_t sum = may_cast ? NewValue(made, out) : last;
       std::vector<int32_t>& dead = (*dies)[Add("aten.add.Tensor", at, {ValueOf(base), ValueOf(scaled)}, sum)];
       dead = {scaled, base};
+      if (lora_.dora && dropped != x) dead.push_back(dropped);
       if (x != input) dead.push_back(x);
       if (!may_cast) return;
       Add("aten.to.dtype", at, {ValueOf(sum), {}}, last);
@@ -155,7 +172,9 @@ class Adapting {
       return;
     }
     const int32_t sum = NewValue(made, out);
-    (*dies)[Add("aten.add.Tensor", at, {ValueOf(base), ValueOf(scaled)}, sum)] = {scaled, base};
+    const int32_t added = Add("aten.add.Tensor", at, {ValueOf(base), ValueOf(scaled)}, sum);
+    (*dies)[added] = {scaled, base};
+    if (lora_.dora && dropped != x) (*dies)[added].push_back(dropped);
     (*dies)[Add("aten.to.dtype", at, {ValueOf(sum), {}}, last)] = {sum, x};
   }
 
@@ -215,6 +234,7 @@ Status AddLora(const Lora& lora, const std::vector<std::string>& packed, DType t
     if (transposed.contains(module)) std::swap(out, in);
     tensors.push_back({module + ".lora_A.default.weight", type, {lora.rank, in}, true, ""});
     tensors.push_back({module + ".lora_B.default.weight", type, {out, lora.rank}, true, ""});
+    if (lora.dora) tensors.push_back({module + kMagnitude, type, {out}, true, ""});
   }
   facts->parameters = std::move(tensors);
   const std::set<std::string> of_bitsandbytes(packed.begin(), packed.end());

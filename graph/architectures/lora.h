@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/base/result.h"
@@ -19,8 +20,13 @@ struct Lora {
   // peft takes for the class.
   std::vector<std::string> targets;
   double dropout = 0;
+  bool dora = false;  // use_dora: the result's columns are scaled to a trained length (tuners/lora/dora.py)
   bool operator==(const Lora&) const = default;
 };
+
+// The program's call of a DoRA layer, and which argument is the weight of its base.
+inline constexpr std::string_view kDoraLinear = "peft.dora_linear";
+inline constexpr size_t kWeightOfDora = 2;
 
 // `packed`: the modules that bitsandbytes will pack (quantization.h), whose adapters peft adds in another way. `type`: of the
 // adapters. Error: no linear layer has such a name; it lists those that there are.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "graph/architectures/linear_layers.h"
+#include "graph/architectures/lora.h"
 
 namespace vramplan {
 namespace {
@@ -50,6 +51,19 @@ void PackProgram(const Packing& packing, RecordedProgram* program) {
     if (packing.modules.contains(module)) modules.emplace(stored.value, module);
   }
   for (RecordedProgram::Call& call : program->calls) {
+    if (call.target == kDoraLinear) {
+      const auto weight = modules.find(static_cast<int32_t>(call.arguments[kWeightOfDora].integer));
+      if (weight == modules.end()) continue;
+      const RecordedProgram::Tensor& packed = program->values[static_cast<size_t>(weight->first)];
+      const bool transposed = call.keywords.front().second.integer != 0;
+      const int64_t rows = packed.shape[0].At(1), columns = packed.shape[1].At(1);
+      call.keywords = {{"packed", IntegerOf(1)},
+                       {"out", IntegerOf(transposed ? columns : rows)},
+                       {"in", IntegerOf(transposed ? rows : columns)},
+                       {"stored", IntegerOf(static_cast<int64_t>(packing.types.stored))},
+                       {"nested", IntegerOf(packing.quantization.nested ? 1 : 0)}};
+      continue;
+    }
     const std::optional<LinearCall> linear = LinearCallOf(call);
     if (!linear) continue;
     const auto weight = modules.find(static_cast<int32_t>(call.arguments[linear->weight].integer));

@@ -129,7 +129,7 @@ constexpr OptionRow kStepRows[] = {
         .First(),
     OptionRow{"--lora", "R",
               "train LoRA adapters of rank R alone, as peft adds them to a model that is given by its name: 16, "
-              "16,target=q_proj+v_proj, 16,target=all-linear,dropout=0.05",
+              "16,target=q_proj+v_proj, 16,target=all-linear,dropout=0.05, or 16,dora",
               kGraph, kModel, Into<&Options::lora, ParseLora>}
         .Shown([](SettingsRows* s) {
           if (!s->options.lora) return;
@@ -140,6 +140,7 @@ constexpr OptionRow kStepRows[] = {
           for (const std::string& target : targets) text += (&target == &targets.front() ? " on " : "+") + target;
           SpecRow& row = s->Name(text);
           if (lora.dropout > 0) row.text += " dropout " + NumberText(lora.dropout);
+          if (lora.dora) row.text += " dora";
         }),
     OptionRow{
         "--quant", "TYPE",

@@ -154,6 +154,8 @@ Result<Lora> ParseLora(const std::string& text) {
       const Result<double> dropout = ReadReal("--lora", part.substr(part.find('=') + 1));
       if (!dropout.ok() || *dropout >= 1) return wrong;
       lora.dropout = *dropout;
+    } else if (part == "dora") {
+      lora.dora = true;
     } else {
       return wrong;
     }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "planner/semantics/blas.h"
+#include "planner/semantics/packed_weight.h"
 #include "planner/semantics/pointwise.h"
 #include "planner/semantics/table.h"
 
@@ -26,16 +27,19 @@ void FakeQuantize(Call& c) {
   c.Return(std::move(out));
 }
 
+Shape ScalesOf(const PackedWeight& weight) {
+  constexpr int64_t kBlock = 64;
+  return Shape{Dim((weight.shape[0].At(1) * weight.shape[1].At(1) + kBlock - 1) / kBlock)};
+}
+
 // bitsandbytes 0.50, Linear4bit.forward (nn/modules.py) and MatMul4Bit (autograd/_functions.py; backends/cuda/ops.py,
 // _dequant_linear_fallback): the input in the type of the product, the scales, the weight, the product, and that in the
 // input's type. Only the packed weight is kept, and a backward makes the whole one again, in the type that it had before,
 // then in the gradient's. Kernels that multiply packed weights, for a few tokens, are not modelled.
 void Linear4Bit(Call& c) {
   Eager& e = c.e;
-  const auto computed = static_cast<DType>(c.Int("computed")), stored = static_cast<DType>(c.Int("stored"));
-  const int64_t out = c.Int("out"), in = c.Int("in");
-  const Shape weight{Dim(out), Dim(in)}, scales{Dim((out * in + 63) / 64)};
-  const bool nested = c.Int("nested") != 0;
+  const auto computed = static_cast<DType>(c.Int("computed"));
+  const PackedWeight weight = PackedWeightOf(c);
   const DType type = c.In(0)->dtype;
   Tensor x = ToType(e, c.In(0), computed);
   Tensor result;
@@ -43,18 +47,14 @@ void Linear4Bit(Call& c) {
     OpScope scope(e, "MatMul4Bit");
     const bool grad_mode = std::exchange(e.grad_mode, false);
     Tensor whole, rough, shifted;
-    if (nested) rough = e.Empty(scales, DType::kFloat32), shifted = e.Empty(scales, DType::kFloat32);
-    whole = e.Empty(weight, computed);
+    const Shape scales = ScalesOf(weight);
+    if (weight.nested) rough = e.Empty(scales, DType::kFloat32), shifted = e.Empty(scales, DType::kFloat32);
+    whole = e.Empty(weight.shape, computed);
     result = Linear(e, x, whole, c.In(2));
     e.grad_mode = grad_mode;
     if (GradNode* node = e.Record("MatMul4Bit", {x}, {result})) {
       node->Backward([=, packed = c.In(1)](GradContext& g) {  // an attribute of the context
-        Tensor made;
-        {
-          Tensor of_scales;
-          if (nested) of_scales = g.e.Empty(scales, DType::kFloat32);
-          made = g.e.Empty(weight, stored);
-        }
+        const Tensor made = Unpacked(g.e, weight);
         g.Set(0, Matmul(g.e, g.grad(), ToType(g.e, made, g.grad()->dtype)));
       });
     }
@@ -64,6 +64,16 @@ void Linear4Bit(Call& c) {
 }
 
 }  // namespace
+
+PackedWeight PackedWeightOf(const Call& c) {
+  return {Shape{Dim(c.Int("out")), Dim(c.Int("in"))}, c.Int("nested") != 0, static_cast<DType>(c.Int("stored"))};
+}
+
+Tensor Unpacked(Eager& e, const PackedWeight& weight) {
+  Tensor scales;
+  if (weight.nested) scales = e.Empty(ScalesOf(weight), DType::kFloat32);
+  return e.Empty(weight.shape, weight.stored);
+}
 
 std::vector<OpRule> QuantizationRules() {
   return {{"fake_quantize", FakeQuantize<false>},

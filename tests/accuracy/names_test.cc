@@ -29,6 +29,7 @@ std::string Question(const Row& row) {
   std::string line = "estimate " + name + " --gpu h200 --optimizer adamw --format json --batch " + batch +
                      " --framework pytorch@" + row.at("torch").substr(0, row.at("torch").rfind('.'));
   if (method.find("lora") != std::string::npos) line += " --lora 16";
+  if (method.ends_with("dora")) line += ",dora";
   if (method.starts_with("qlora") || method == "nf4") line += " --quant nf4,double";
   if (method.ends_with("amp")) line += " --precision amp-bf16";
   if (method.ends_with("amp-fp16")) line += " --precision amp-fp16";

@@ -2,7 +2,7 @@
 random weights, as a plain script trains it.
 
 METHOD is full (the weights in the type of its configuration, and AdamW), lora (peft's defaults for r=16 beside them), qlora (beside
-weights that bitsandbytes packed, the others in fp32), qlora-amp (that under bf16 autocast), qlora-bf16 (the others in bf16), amp (fp32
+weights that bitsandbytes packed, the others in fp32), qlora-amp (that under bf16 autocast), qlora-bf16 (the others in bf16), lora-dora and qlora-dora (with use_dora), amp (fp32
 weights under bf16 autocast), ddp or fsdp2 (full, over the ranks that there are), zero1, zero2 or zero3 (that by DeepSpeed, with its
 defaults; -bf16: all weights made so; lora-zero2: adapters alone), infer (forwards under no_grad), nf4 (that with packed weights) or generate (32 more tokens). Needs
 transformers, peft for adapters, and bitsandbytes for packed weights.
@@ -22,7 +22,7 @@ title = settings.pop("architectures")[0]
 stored = getattr(torch, settings.pop("dtype", "float32"))
 torch.manual_seed(0)
 torch.set_default_dtype(torch.float32 if method == "amp" else stored)
-packs = method in ("qlora", "qlora-amp", "qlora-bf16", "nf4")
+packs = method.startswith("qlora") or method == "nf4"
 with torch.device("meta" if packs else "cuda"):
     config = transformers.AutoConfig.for_model(settings.pop("model_type"), **settings)
     model = getattr(transformers, title)(config)
@@ -92,7 +92,7 @@ if method in ("infer", "nf4"):
             out = model(**data)
     sys.exit()
 
-if method in ("qlora", "qlora-amp"):
+if method in ("qlora", "qlora-amp", "qlora-dora"):
     from peft import prepare_model_for_kbit_training
 
     model = prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
@@ -103,7 +103,7 @@ if "checkpoint" in sys.argv:
 if "lora" in method:
     from peft import LoraConfig, get_peft_model
 
-    model = get_peft_model(model, LoraConfig(r=16, lora_alpha=32))
+    model = get_peft_model(model, LoraConfig(r=16, lora_alpha=32, use_dora="dora" in method, lora_dropout=lengths.get("dropout", 0) / 100))
 model.train()
 if method in ("ddp", "fsdp2"):
     torch.distributed.init_process_group("nccl")
