@@ -25,11 +25,12 @@ Argument BoolOf(bool value) { return {Argument::Kind::kBool, value ? 1 : 0, 0, "
 class Adapting {
  public:
   // `type`: of the adapters; `in_amp`: the program was recorded under autocast.
-  Adapting(const Lora& lora, const std::set<std::string>& modules, const std::set<std::string>& packed, bool trains,
-           DType type, bool in_amp, RecordedProgram* program)
+  Adapting(const Lora& lora, const std::set<std::string>& modules, const PackedLayers& packed, bool trains, DType type,
+           bool in_amp, RecordedProgram* program)
       : lora_(lora),
         modules_(modules),
-        packed_(packed),
+        packed_(packed.modules.begin(), packed.modules.end()),
+        clones_(packed.cloned),
         trains_(trains),
         type_(type),
         in_amp_(in_amp),
@@ -124,7 +125,7 @@ class Adapting {
     int32_t base = NewValue(type, out);
     call.results[0] = base;
     program_.calls.push_back(std::move(call));
-    if (is_packed) {  // the result is cloned before anything is added
+    if (is_packed && clones_) {  // the result is cloned before anything is added
       const int32_t result = std::exchange(base, NewValue(type, out));
       (*dies)[Add("aten.clone.default", at, {ValueOf(result)}, base)] = {result};
     }
@@ -179,7 +180,9 @@ class Adapting {
   }
 
   const Lora& lora_;
-  const std::set<std::string>&modules_, &packed_;
+  const std::set<std::string>& modules_;
+  const std::set<std::string> packed_;
+  const bool clones_;
   const bool trains_;
   const DType type_;
   const bool in_amp_;
@@ -202,7 +205,7 @@ std::string TypedName(const std::string& path) {
 
 }  // namespace
 
-Status AddLora(const Lora& lora, const std::vector<std::string>& packed, DType type, Facts* facts) {
+Status AddLora(const Lora& lora, const PackedLayers& packed, DType type, Facts* facts) {
   std::set<std::string> modules, names, transposed;
   const std::vector<LinearLayer> linear = LinearLayersOf(*facts);
   const bool all = lora.targets == std::vector<std::string>{"all-linear"};
@@ -237,9 +240,8 @@ Status AddLora(const Lora& lora, const std::vector<std::string>& packed, DType t
     if (lora.dora) tensors.push_back({module + kMagnitude, type, {out}, true, ""});
   }
   facts->parameters = std::move(tensors);
-  const std::set<std::string> of_bitsandbytes(packed.begin(), packed.end());
   const auto adapt = [&](std::optional<RecordedProgram>& program, bool trains, bool in_amp) {
-    if (program) Adapting(lora, modules, of_bitsandbytes, trains, type, in_amp, &*program).Run();
+    if (program) Adapting(lora, modules, packed, trains, type, in_amp, &*program).Run();
   };
   adapt(facts->training_program, true, false);
   adapt(facts->training_program_in_amp, true, true);

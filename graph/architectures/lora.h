@@ -28,8 +28,14 @@ struct Lora {
 inline constexpr std::string_view kDoraLinear = "peft.dora_linear";
 inline constexpr size_t kWeightOfDora = 2;
 
-// `packed`: the modules that bitsandbytes will pack (quantization.h), whose adapters peft adds in another way. `type`: of the
+// The modules that bitsandbytes will pack (quantization.h), whose adapters peft adds in another way (tuners/lora/bnb.py).
+struct PackedLayers {
+  std::vector<std::string> modules;
+  bool cloned = false;  // their result is, before anything is added: those of four bits
+};
+
+// `type`: of the
 // adapters. Error: no linear layer has such a name; it lists those that there are.
-Status AddLora(const Lora& lora, const std::vector<std::string>& packed, DType type, Facts* facts);
+Status AddLora(const Lora& lora, const PackedLayers& packed, DType type, Facts* facts);
 
 }  // namespace vramplan

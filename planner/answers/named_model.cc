@@ -150,7 +150,10 @@ Status Adapt(const Question& question, Facts* facts) {
   if (question.lora) {
     Lora lora = *question.lora;
     if (lora.targets.empty()) lora.targets = model.templates.lora_targets;
-    if (const Status added = AddLora(lora, packed, AdaptersIn(question), facts); !added.ok()) return added;
+    if (const Status added =
+            AddLora(lora, {packed, question.quant && !question.quant->eight()}, AdaptersIn(question), facts);
+        !added.ok())
+      return added;
   }
   return question.quant ? Quantize(*question.quant, TypesOfPacked(question), packed, facts) : Done();
 }
@@ -204,6 +207,18 @@ Status TakeNamed(Question* question) {
     spec.precision = Precision::kFp32;  // the other weights (peft, prepare_model_for_kbit_training)
   if (IsWithoutGradients(spec.mode) && !spec.given.contains("loss")) spec.loss = Loss::kNone;  // no labels are given
   question->named = std::make_shared<const NamedModel>(**std::move(found));
+  if (question->lora && question->lora->dora &&
+      (IsAutocast(spec.precision) || question->named->templates.OfDiffusers()))
+    return Error{ErrorCode::kUsage, "--lora",
+                 std::string("how DoRA runs ") +
+                     (IsAutocast(spec.precision) ? "under autocast" : "in a model of diffusers") + " is not modelled",
+                 IsAutocast(spec.precision) ? "type --precision bf16" : "leave out dora"};
+  if (question->quant && question->quant->eight() &&
+      (IsAutocast(spec.precision) || (question->lora && question->lora->dora)))
+    return Error{ErrorCode::kUsage, "--quant",
+                 std::string("how weights in eight bits run ") +
+                     (IsAutocast(spec.precision) ? "under autocast" : "with DoRA") + " is not modelled",
+                 IsAutocast(spec.precision) ? "type --precision bf16" : "type --quant nf4"};
   if (IsDeepspeed(spec.strategy))
     if (const Status modelled = CheckDeepspeed(*question); !modelled.ok()) return modelled;
   const bool in_halves = IsHalf(WeightsIn(*question));

@@ -145,11 +145,11 @@ constexpr OptionRow kStepRows[] = {
     OptionRow{
         "--quant", "TYPE",
         "the linear layers of a model that is given by its name are packed by bitsandbytes: nf4, nf4,double (double "
-        "quantization), fp4. Trained with --lora it is QLoRA: the other weights are in fp32, as "
+        "quantization), fp4, or int8 (LLM.int8()). Trained with --lora it is QLoRA: the other weights are in fp32, as "
         "prepare_model_for_kbit_training makes them; with --precision bf16 they stay in bf16",
         kGraph, kModel, Into<&Options::quant, ParseQuant>}
         .Words([]() -> std::vector<std::string> {
-          return {"nf4", "nf4,double", "fp4"};
+          return {"nf4", "nf4,double", "fp4", "int8"};
         })
         .Shown([](SettingsRows* s) {
           if (!s->options.quant) return;

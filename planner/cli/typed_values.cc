@@ -166,10 +166,11 @@ Result<Lora> ParseLora(const std::string& text) {
 Result<Quantization> ParseQuant(const std::string& text) {
   const size_t comma = text.find(',');
   Quantization quantization{text.substr(0, comma), comma != std::string::npos};
+  if (text == "int8") return quantization;
   const bool known = quantization.type == "nf4" || quantization.type == "fp4";
   if (known && (!quantization.nested || text.substr(comma) == ",double")) return quantization;
   return Wrong("--quant", "\"" + text + "\" is no quantization that is known here",
-               "type --quant nf4, nf4,double, fp4 or fp4,double");
+               "type --quant nf4, nf4,double, fp4, fp4,double or int8");
 }
 
 }  // namespace vramplan

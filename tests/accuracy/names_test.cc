@@ -31,10 +31,11 @@ std::string Question(const Row& row) {
   if (method.find("lora") != std::string::npos) line += " --lora 16";
   if (method.ends_with("dora")) line += ",dora";
   if (method.starts_with("qlora") || method == "nf4") line += " --quant nf4,double";
+  if (method.starts_with("int8")) line += " --quant int8";
   if (method.ends_with("amp")) line += " --precision amp-bf16";
   if (method.ends_with("amp-fp16")) line += " --precision amp-fp16";
   if (method.ends_with("bf16")) line += " --precision bf16";
-  if (method.starts_with("infer") || method == "nf4") line += " --mode infer";
+  if (method.starts_with("infer") || method == "nf4" || method == "int8") line += " --mode infer";
   while (words >> word) {
     line += word == "checkpoint"         ? " --checkpoint all"
             : word.starts_with("ranks=") ? Strategy(method) + " --gpus " + word.substr(word.find('=') + 1)

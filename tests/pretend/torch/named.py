@@ -2,9 +2,10 @@
 random weights, as a plain script trains it.
 
 METHOD is full (the weights in the type of its configuration, and AdamW), lora (peft's defaults for r=16 beside them), qlora (beside
-weights that bitsandbytes packed, the others in fp32), qlora-amp (that under bf16 autocast), qlora-bf16 (the others in bf16), lora-dora and qlora-dora (with use_dora), amp (fp32
+weights that bitsandbytes packed, the others in fp32), qlora-amp (that under bf16 autocast), qlora-bf16 (the others in bf16), lora-dora and qlora-dora (with use_dora), int8-lora and int8-lora-bf16
+(as qlora and qlora-bf16, in eight bits), amp (fp32
 weights under bf16 autocast), ddp or fsdp2 (full, over the ranks that there are), zero1, zero2 or zero3 (that by DeepSpeed, with its
-defaults; -bf16: all weights made so; lora-zero2: adapters alone), infer (forwards under no_grad), nf4 (that with packed weights) or generate (32 more tokens). Needs
+defaults; -bf16: all weights made so; lora-zero2: adapters alone), infer (forwards under no_grad), nf4 or int8 (that with packed weights) or generate (32 more tokens). Needs
 transformers, peft for adapters, and bitsandbytes for packed weights.
 """
 import json
@@ -22,7 +23,7 @@ title = settings.pop("architectures")[0]
 stored = getattr(torch, settings.pop("dtype", "float32"))
 torch.manual_seed(0)
 torch.set_default_dtype(torch.float32 if method == "amp" else stored)
-packs = method.startswith("qlora") or method == "nf4"
+packs = method.startswith(("qlora", "nf4", "int8"))
 with torch.device("meta" if packs else "cuda"):
     config = transformers.AutoConfig.for_model(settings.pop("model_type"), **settings)
     model = getattr(transformers, title)(config)
@@ -44,10 +45,14 @@ def load_packed():
     for name, module in list(model.named_modules()):
         if type(module) in (torch.nn.Linear, Conv1D) and name not in kept:
             shape = module.weight.shape[::-1] if isinstance(module, Conv1D) else module.weight.shape
-            weight = torch.empty(shape, dtype=stored, device="cuda")
-            packed = bitsandbytes.nn.Linear4bit(shape[1], shape[0], module.bias is not None, torch.bfloat16, True, "nf4", device="meta")
-            packed.weight = bitsandbytes.nn.Params4bit(weight, requires_grad=False, compress_statistics=True, quant_type="nf4", module=packed).to("cuda")
-            del weight
+            if method.startswith("int8"):
+                packed = bitsandbytes.nn.Linear8bitLt(shape[1], shape[0], module.bias is not None, has_fp16_weights=False, threshold=6.0, device="meta")
+                packed.weight = bitsandbytes.nn.Int8Params(torch.empty(shape, dtype=stored), requires_grad=False).to("cuda")
+            else:
+                weight = torch.empty(shape, dtype=stored, device="cuda")
+                packed = bitsandbytes.nn.Linear4bit(shape[1], shape[0], module.bias is not None, torch.bfloat16, True, "nf4", device="meta")
+                packed.weight = bitsandbytes.nn.Params4bit(weight, requires_grad=False, compress_statistics=True, quant_type="nf4", module=packed).to("cuda")
+                del weight
             packed.bias = module.bias
             model.set_submodule(name, packed)
             module = packed
@@ -57,12 +62,13 @@ def load_packed():
         for key, buffer in module.named_buffers(recurse=False):
             module.register_buffer(key, torch.ones_like(buffer, device="cuda"), persistent=key not in module._non_persistent_buffers_set)
     model.tie_weights()
-    model.is_loaded_in_4bit = True
+    model.is_loaded_in_8bit = method.startswith("int8")
+    model.is_loaded_in_4bit = not model.is_loaded_in_8bit
 
 
 if packs:
     load_packed()
-trains = method not in ("infer", "nf4", "generate")
+trains = method not in ("infer", "nf4", "int8", "generate")
 if title.endswith("ImageClassification"):
     size = lengths.get("image", 224 if title.startswith("Dinov2") else config.image_size)
     data = {"pixel_values": torch.zeros(batch, 3, size, size, device="cuda", dtype=model.dtype)}
@@ -85,14 +91,14 @@ if method == "generate":
     model.eval()
     model.generate(**data, max_new_tokens=32, min_new_tokens=32, do_sample=False, pad_token_id=0)
     sys.exit()
-if method in ("infer", "nf4"):
+if method in ("infer", "nf4", "int8"):
     model.eval()
     for step in range(3):
         with torch.no_grad():
             out = model(**data)
     sys.exit()
 
-if method in ("qlora", "qlora-amp", "qlora-dora"):
+if packs and not method.endswith("bf16"):
     from peft import prepare_model_for_kbit_training
 
     model = prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
