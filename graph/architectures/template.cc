@@ -53,6 +53,10 @@ Template Template::Read(std::string text) {
       read.every = std::string(TakeWord(&line));
       read.every_from = WholeNumber(line);
     }
+    if (word == "long") {
+      const std::string length(TakeWord(&line));
+      read.long_from = {length, std::string(line)};
+    }
     if (word == "period") read.period = WholeNumber(line);
     if (word == "recording") {
       const char letter = TakeWord(&line)[0];

@@ -34,7 +34,7 @@ class Template {
   };
   struct Recording {
     char letter = 'A';
-    std::string form, program;  // "half", "train-amp"
+    std::string form, program;  // "half", "train-amp", "long-train"
   };
   std::vector<std::string> classes;
   // A setting, and its expression or value: where none is given, where null is, and what has a name of its own.
@@ -56,6 +56,8 @@ class Template {
   std::string every;       // the setting that says that each so-many-th layer is of another kind
   int64_t every_from = 0;  // what is added to a layer's number to count them
   std::vector<Recording> recordings;
+  // A length, and an expression of settings; from it on, recordings "long-..." hold: a sliding window hides something.
+  std::pair<std::string, std::string> long_from;
 
   bool OfDiffusers() const { return made_with.find("diffusers") != std::string::npos; }
   // The settings with what the library takes where they say nothing.

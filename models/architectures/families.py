@@ -35,12 +35,18 @@ class Family:
     recordings: tuple[tuple[str, str], ...] = RECORDINGS
     relations: list[str] = dataclasses.field(default_factory=list)  # "equal A B", "unlike A B": settings, as recorded
     wholes: tuple[str, ...] = ()  # quotients that must be whole
+    window: dict[str, Any] = dataclasses.field(default_factory=dict)  # the setting of a sliding window that `draw` makes narrow: what hides nothing
+    masks_from: str = ""  # the sequence from which on it hides something, where that is not the setting itself
     in_fp32: tuple[str, ...] = ()  # of what is given, in a model in halves, too
     unnamed: tuple[str, ...] = ()  # settings and lengths that count by `let` alone
 
     def taken(self) -> list[str] | None:
         """`default` lines, where the configuration is no object that can be asked for them."""
         return None
+
+    def modes(self) -> list[tuple[str, str]]:
+        """Forms and modes of the recordings; long- with sequences that a window does not hold."""
+        return [*self.recordings, *((form, f"long-{mode}") for form, mode in self.recordings if self.window)]
 
     def configured(self, settings: dict[str, Any]) -> Any:
         return getattr(transformers, self.config)(**settings)
@@ -78,6 +84,14 @@ def decoder(random: Any, number: int, layers: int = 1) -> tuple[dict[str, Any], 
 
 TIED = {"": {"tie_word_embeddings": False}, "tied": {"tie_word_embeddings": True}}
 WINDOW = (("sequence", "max_position_embeddings"), ("sequence", "sliding_window"))
+WIDEST = 1 << 20
+
+
+def narrow(settings: dict[str, Any]) -> int:
+    """A window that each sequence of these recordings is longer than."""
+    return int(settings["vocab_size"]) % 13 + 3
+
+
 
 
 def causal(name: str, title: str, config: str = "", draw: Any = decoder, **rest: Any) -> Family:
@@ -247,23 +261,24 @@ EXPERTS = (2, 3, 2, 3, 2)
 WIDE = {"hidden_size": lambda s: 8 * s["hidden_size"], "intermediate_size": lambda s: 8 * s["intermediate_size"]}  # grouped_mm wants whole 16 bytes
 ROUTED = {"num_local_experts": lambda s: 11 + s["num_hidden_layers"], "num_experts_per_tok": lambda s: EXPERTS[s["num_hidden_layers"] - 4]}
 MODERN = {"global_attn_every_n_layers": lambda s: {4: 2, 5: 2, 6: 2, 7: 3}[s["num_hidden_layers"]], "local_attention": lambda s: 8, "num_labels": lambda s: 2, "pad_token_id": lambda s: 0}
-MODERN_LIMITS = (("sequence", "max_position_embeddings"),)
+MODERN_WINDOW: dict[str, Any] = {"window": {"local_attention": WIDEST}, "masks_from": "local_attention/2"}
 QUERY = ("query", "value")
 FAMILIES = [
     causal("llama", "Llama", variants=TIED, requires={"attention_bias": False, "mlp_bias": False, "attention_dropout": 0.0}),
     causal("qwen2", "Qwen2", variants=TIED, draw=without("head_dim"), requires={"attention_dropout": 0.0, "use_sliding_window": False}),
     causal("qwen3", "Qwen3", variants=TIED, requires={"attention_dropout": 0.0, "attention_bias": False, "use_sliding_window": False}),
-    causal("mistral", "Mistral", requires={"attention_dropout": 0.0, "tie_word_embeddings": False, "sliding_window": None}, limits=WINDOW),
+    causal("mistral", "Mistral", draw=without(settings={"sliding_window": narrow}), window={"sliding_window": None},
+           requires={"attention_dropout": 0.0, "tie_word_embeddings": False}),
     causal("gemma", "Gemma", requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": True}),
-    causal("gemma2", "Gemma2", period=2, draw=without(layers=2, settings={"sliding_window": lambda s: 4096, "query_pre_attn_scalar": lambda s: 256}),
-           requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": True}, limits=WINDOW),
-    causal("phi3", "Phi3", draw=without("head_dim", settings={"pad_token_id": lambda s: 0, "partial_rotary_factor": lambda s: 1.0}),
-           requires={"attention_dropout": 0.0, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "tie_word_embeddings": False, "sliding_window": None}, limits=WINDOW, lora=(),
+    causal("gemma2", "Gemma2", period=2, draw=without(layers=2, settings={"sliding_window": narrow, "query_pre_attn_scalar": lambda s: 256}), window={"sliding_window": WIDEST},
+           requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": True}),
+    causal("phi3", "Phi3", draw=without("head_dim", settings={"pad_token_id": lambda s: 0, "partial_rotary_factor": lambda s: 1.0, "sliding_window": narrow}), window={"sliding_window": None},
+           requires={"attention_dropout": 0.0, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "tie_word_embeddings": False}, lora=(),
            let={"head_width": "hidden_size/num_attention_heads"}),
     causal("olmo2", "Olmo2", draw=without("head_dim"), requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": False}, lora=()),
     causal("gemma3", "Gemma3", "Gemma3Text", every="sliding_window_pattern 1",
-           draw=without(settings={"sliding_window": lambda s: 4096, "sliding_window_pattern": lambda s: {4: 2, 5: 2, 6: 3, 7: 3}[s["num_hidden_layers"]]}),
-           requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": True}, defaults={"sliding_window_pattern": "6"}, limits=WINDOW),
+           draw=without(settings={"sliding_window": narrow, "sliding_window_pattern": lambda s: {4: 2, 5: 2, 6: 3, 7: 3}[s["num_hidden_layers"]]}), window={"sliding_window": WIDEST},
+           requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": True}, defaults={"sliding_window_pattern": "6"}),
     causal("mixtral", "Mixtral", capability=(8, 0), recordings=HALVES, draw=without(settings={**WIDE, **ROUTED}),
            requires={"attention_dropout": 0.0, "tie_word_embeddings": False, "sliding_window": None, "router_jitter_noise": 0.0, "output_router_logits": False},
            defaults={"head_dim": "hidden_size/num_attention_heads"}, limits=WINDOW, lora=()),  # with experts of transformers 5 peft asks for targets
@@ -311,9 +326,9 @@ FAMILIES = [
            stacks=(("model.encoder.layers", "encoder_layers"), ("model.decoder.layers", "decoder_layers")), dims={"target": 128},
            limits=(("target", "max_target_positions"),), lora=(), requires={"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0}),
     encoder("modernbert", "ModernBert", "classify", without("num_key_value_heads", "head_dim", settings=MODERN), labels, every="global_attn_every_n_layers 0",
-            requires={"attention_dropout": 0.0, "embedding_dropout": 0.0, "mlp_dropout": 0.0, "classifier_pooling": "mean"}, lora=(), limits=MODERN_LIMITS),
+            requires={"attention_dropout": 0.0, "embedding_dropout": 0.0, "mlp_dropout": 0.0, "classifier_pooling": "mean"}, lora=(), **MODERN_WINDOW),
     encoder("modernbert", "ModernBert", "words", without("num_key_value_heads", "head_dim", settings=MODERN), filled, every="global_attn_every_n_layers 0",
-            requires={"attention_dropout": 0.0, "embedding_dropout": 0.0, "mlp_dropout": 0.0, "tie_word_embeddings": True}, lora=(), limits=MODERN_LIMITS),
+            requires={"attention_dropout": 0.0, "embedding_dropout": 0.0, "mlp_dropout": 0.0, "tie_word_embeddings": True}, lora=(), **MODERN_WINDOW),
     encoder("dinov2", "Dinov2", "image", dinov2_settings, resized, stacks=(("dinov2.encoder.layer", "num_hidden_layers"),), dims={"image": 224}, limits=(),
             requires={"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "drop_path_rate": 0.0, "qkv_bias": True, "use_swiglu_ffn": False},
             let={"grid": "image_size/patch_size", "tiles": "image/patch_size"}, lora=()),
