@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
-#include "planner/cli/choose_device.h"
-#include "planner/cli/prepare.h"
-#include "planner/cli/profile_store.h"
+#include "planner/answers/choose_device.h"
+#include "planner/answers/prepare.h"
+#include "planner/answers/profile_store.h"
 #include "planner/cli/verbs.h"
 #include "planner/report/calibration.h"
 #include "planner/report/json/profile_json.h"
@@ -19,9 +19,7 @@ constexpr int64_t kLargestTried = 64;
 Result<std::vector<ConvolutionQuestion>> Questions(const Options& options, Capability capability, Notes* notes) {
   std::vector<ConvolutionQuestion> questions;
   if (options.model.empty()) return questions;
-  Options of_model = options;
-  of_model.file = options.model;
-  const Result<Prepared> prepared = Prepare(of_model);
+  const Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) return prepared.error();
   notes->Append(prepared->notes);
   std::vector<int64_t> batches;

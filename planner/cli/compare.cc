@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "planner/allocator/stream.h"
-#include "planner/cli/prepare.h"
+#include "planner/answers/prepare.h"
 #include "planner/cli/settings.h"
 #include "planner/cli/verbs.h"
 #include "planner/report/trace.h"
@@ -33,11 +33,10 @@ int StepOfOurs(const RecordedSteps& recorded, int steps) {
 }  // namespace
 
 Result<Outcome> RunCompare(const Options& options, const Style& style, Probe* machine) {
-  Options asked = options;
-  asked.file = options.model;
   const Result<std::string> bytes = ReadStream(options.file);
   if (!bytes.ok()) return bytes.error();
   if (!IsPickle(*bytes)) {
+    Options asked = options;
     asked.compare = options.file;
     return RunTrace(asked, style, machine);
   }
@@ -51,8 +50,9 @@ Result<Outcome> RunCompare(const Options& options, const Style& style, Probe* ma
 
   const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
   if (!chosen.ok()) return chosen.error();
-  Result<Prepared> prepared = Prepare(asked);
+  Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) return prepared.error();
+  NoteAssumedBatch(&*prepared);
   if (*chosen) prepared->notes.Append((*chosen)->notes);
   const TrainingSpec spec = SpecOf(options, *chosen);
   const int64_t batch = prepared->question.batch;

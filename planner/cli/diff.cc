@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "planner/allocator/stream.h"
+#include "planner/answers/spec_of_file.h"
 #include "planner/cli/estimate_step.h"
-#include "planner/cli/spec_of_file.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/diff_page.h"
 
@@ -33,7 +33,7 @@ Result<DiffSide> SideOfAnswer(const std::string& file) {
 Result<DiffSide> SideOfModel(const std::string& file, const Options& options, const std::optional<ChosenDevice>& chosen,
                              Diff* diff) {
   Options asked = options;
-  asked.file = file;
+  asked.model = file;
   if (const Status taken = TakeSpecOfFile(&asked); !taken.ok()) return taken.error();
   Result<Estimate> estimate = EstimateStep(asked, chosen);
   if (!estimate.ok()) return estimate.error();

@@ -1,16 +1,11 @@
-#include "planner/report/estimate.h"
-
-#include <algorithm>
+#include "planner/answers/estimate.h"
 
 #include "planner/cli/all_forms.h"
-#include "planner/cli/doubts.h"
 #include "planner/cli/estimate_step.h"
-#include "planner/cli/judge.h"
 #include "planner/cli/settings.h"
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/estimate_page.h"
-#include "planner/report/writing/sparkline.h"
 
 namespace vramplan {
 
@@ -18,54 +13,26 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
                               EstimatePictures* pictures) {
   Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) return prepared.error();
+  NoteAssumedBatch(&*prepared);
   if (chosen) prepared->notes.Append(chosen->notes);
   const TrainingSpec spec = SpecOf(options, chosen);
-  const int64_t batch = prepared->question.batch;
   StepEnds steps(*prepared, spec);
-  const Result<BothEnds> ends = steps.At(batch, &prepared->notes);
-  if (!ends.ok()) return ends.error();
-  const Timeline& timeline = *ends->likely;
-
-  Estimate estimate;
-  if (chosen) estimate.device = chosen->device;
-  if (estimate.device) {
-    estimate.context = estimate.device->context;
-  } else {
-    estimate.context = options.context ? GivenContext(*options.context) : ContextOf(spec.capability, spec.framework);
-  }
-  estimate.question = prepared->question;
-  estimate.question.spec = SpecRows(options, spec, estimate.question, chosen, estimate.context);
-  SayLoss(timeline.loss, &estimate.question.spec);
-  if (options.segments) estimate.segments.emplace();
-  const AllocatorConfig& config = options.allocator;
-  OnCard& on = estimate;
-  if (chosen) {
-    const Result<CardFit> fit = CardJudge(steps, chosen->device, config).At(batch);
-    if (!fit.ok()) return fit.error();
-    on = static_cast<const OnCard&>(*fit);
-  } else {
-    on = WithoutCard(*ends, batch, steps, config, estimate.context);
-  }
-  if (estimate.segments) {
-    const bool within = chosen && on.verdict != Verdict::kDoesNotFit;
-    const Bytes capacity = within ? RoomsOf(chosen->device).likely : Bytes::Max();
-    static_cast<void>(
-        Replay(timeline, batch, within ? AllocatorOn(chosen->device, config) : config, capacity, &*estimate.segments));
-  }
-  estimate.assumptions = Doubts({*prepared, options, spec, batch, timeline, estimate.peak.peak.requested});
-  estimate.place = PlaceOf(estimate.peak, timeline, prepared->layers);
-  estimate.layers = LayerTable(timeline, prepared->layers, spec, batch);
-  estimate.training_steps = timeline.steps;
-  estimate.over_step = StepCourse(timeline, batch, kSparks);
-  estimate.notes = prepared->notes;
+  Result<Estimate> estimate =
+      EstimateOf(options, chosen, steps, {IsBrief(options), options.segments}, std::move(prepared->notes));
+  if (!estimate.ok()) return estimate;
+  estimate->question.spec = SpecRows(options, spec, estimate->question, chosen, estimate->context);
   if (pictures == nullptr) return estimate;
-  const DrawnStep step{*prepared, estimate.question, timeline, batch, spec, config, estimate.context, estimate.device};
+  const int64_t batch = estimate->question.batch;
+  const Result<LaidOut> step = steps.likely.At(batch);
+  if (!step.ok()) return step.error();
+  const DrawnStep drawn{*prepared,         estimate->question, **step,          batch, spec,
+                        options.allocator, estimate->context,  estimate->device};
   if (IsStepAlone(options.format)) {
-    pictures->alone = StepAlone(options.format, step);
+    pictures->alone = StepAlone(options.format, drawn);
     return estimate;
   }
-  pictures->step = DrawnPictures(step);
-  Result<BatchChart> batches = BatchesAround(step, std::nullopt);
+  pictures->step = DrawnPictures(drawn);
+  Result<BatchChart> batches = BatchesAround(drawn, std::nullopt);
   if (!batches.ok()) return batches.error();
   pictures->batches = *std::move(batches);
   return estimate;

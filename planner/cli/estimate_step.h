@@ -5,7 +5,7 @@
 #include <string>
 
 #include "graph/base/result.h"
-#include "planner/cli/prepare.h"
+#include "planner/answers/prepare.h"
 #include "planner/picture/batch_chart.h"
 #include "planner/picture/step_pictures.h"
 #include "planner/report/estimate.h"

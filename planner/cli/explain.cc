@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "planner/answers/prepare.h"
+#include "planner/answers/profile_store.h"
 #include "planner/cli/all_forms.h"
-#include "planner/cli/prepare.h"
-#include "planner/cli/profile_store.h"
 #include "planner/cli/read_log.h"
 #include "planner/cli/settings.h"
 #include "planner/cli/step_alone.h"
@@ -33,7 +33,7 @@ void AssumeVersion(const OutOfMemory& message, TrainingSpec* spec, Notes* notes)
 
 // What plan takes of what was given here and of what the message says, for the card of the message.
 std::string PlanCommand(const Options& options, const ExplainedStep& step, const std::optional<ChosenDevice>& chosen) {
-  std::string command = "vramplan plan " + InShell(options.file);
+  std::string command = "vramplan plan " + InShell(options.model);
   // The card that the message describes: of a card by name others may have held a part.
   const bool by_name = !step.room_told && chosen && !chosen->id.empty();
   if (by_name) {
@@ -82,7 +82,6 @@ DrawnBesideIt DrawnBeside(const ExplainedStep& step, const Prepared& prepared, c
 
 // Beside the step of --model.
 Status Compare(Options options, Probe* machine, ExplainReport* report, std::optional<DrawnBesideIt>* drawn) {
-  options.file = options.model;
   const OutOfMemory& message = report->message;
   const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
   if (!chosen.ok()) return chosen.error();
@@ -100,9 +99,7 @@ Status Compare(Options options, Probe* machine, ExplainReport* report, std::opti
 
   ExplainedStep step;
   step.version_told = !assumed.all().empty();
-  const ContextBand context = *chosen           ? (*chosen)->device.context
-                              : options.context ? GivenContext(*options.context)
-                                                : ContextOf(spec.capability, spec.framework);
+  const ContextBand context = ContextFor(options, *chosen, spec);
   std::optional<Bytes> room = RoomOf(message);
   step.room_told = room.has_value();
   if (!room && message.capacity && message.place == MemoryPlace::kCard) {

@@ -1,141 +1,20 @@
-#include "planner/report/fit.h"
+#include "planner/answers/fit.h"
 
 #include <algorithm>
 
+#include "planner/answers/emitted.h"
+#include "planner/answers/judge.h"
+#include "planner/answers/prepare.h"
 #include "planner/cli/all_forms.h"
-#include "planner/cli/doubts.h"
-#include "planner/cli/emitted.h"
-#include "planner/cli/fit_matrix.h"
-#include "planner/cli/host.h"
-#include "planner/cli/judge.h"
-#include "planner/cli/other_plans.h"
-#include "planner/cli/prepare.h"
 #include "planner/cli/recorded.h"
 #include "planner/cli/settings.h"
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/fit_page.h"
 #include "planner/report/request.h"
-#include "planner/report/writing/sparkline.h"
-#include "planner/runtimes/runtime.h"
 
 namespace vramplan {
 namespace {
-
-// Precisions worth comparing, and the one asked for. tf32 computes on fp32 memory; bf16 needs capability 8.0 to be more
-// than emulated.
-std::vector<Precision> LadderPrecisions(const TrainingSpec& spec, bool nvidia) {
-  if (spec.precision_of_file) return {spec.precision};  // its calls are in no other one
-  // ONNX Runtime runs the file's own types; a file converted to halves is the other one that people have.
-  if (spec.framework.runtime == Runtime::kOnnxRuntime) return {Precision::kFp32, Precision::kFp16};
-  std::vector<Precision> ladder = {Precision::kFp32, Precision::kAmpBf16, Precision::kAmpFp16, Precision::kBf16,
-                                   Precision::kFp16};
-  const bool has_bf16 = !nvidia || spec.capability >= Capability{8, 0};
-  if (!has_bf16) {
-    ladder.erase(std::remove_if(ladder.begin(), ladder.end(),
-                                [](Precision p) { return p == Precision::kAmpBf16 || p == Precision::kBf16; }),
-                 ladder.end());
-  }
-  if (spec.recorded_in_fp32)
-    std::erase_if(ladder, [](Precision p) { return p == Precision::kBf16 || p == Precision::kFp16; });
-  if (std::find(ladder.begin(), ladder.end(), spec.precision) == ladder.end())
-    ladder.insert(ladder.begin(), spec.precision);
-  return ladder;
-}
-
-bool IsRefused(StepEnds& steps) {
-  const Result<BothEnds> step = steps.At(kFirstBatchLaidOut);
-  return step.ok() && !step->likely->refused.empty();
-}
-
-std::vector<LadderRow> Ladder(const Prepared& prepared, const TrainingSpec& spec, const ChosenDevice& chosen,
-                              const AllocatorConfig& given, const LargestBatch& asked, Notes* notes) {
-  const AllocatorConfig config = AllocatorOn(chosen.device, given);
-  std::vector<LadderRow> rows;
-  const Bytes capacity = chosen.device.CapacityWith(chosen.device.context.likely);
-  for (const Precision precision : LadderPrecisions(spec, chosen.nvidia)) {
-    if (precision == spec.precision) {
-      rows.push_back({precision, asked});
-    } else if (prepared.question.model.has_batch) {
-      TrainingSpec other = spec;
-      other.precision = precision;
-      StepEnds steps(prepared, other);
-      if (IsRefused(steps)) {
-        notes->Add({"bce-under-autocast", Severity::kNote, "--loss",
-                    "PyTorch refuses binary_cross_entropy (BCELoss) under autocast, so " +
-                        std::string(Name(precision)) + " is not compared",
-                    "let the model return logits, without its sigmoid, and type --loss bce-logits"});
-        continue;
-      }
-      // A precision that cannot be laid out (yet) has no row.
-      Result<LargestBatch> largest = FindLargestBatch(steps.likely, prepared.layers, config, capacity);
-      if (largest.ok()) rows.push_back({precision, *std::move(largest)});
-    }
-  }
-  for (LadderRow& row : rows) row.checkpointed = spec.checkpoint.size();
-  return rows;
-}
-
-// The same card under another setting. `now`: without it, and so near to what is looked for.
-std::optional<WhatIf> Otherwise(StepEnds& steps, const Device& device, const AllocatorConfig& config,
-                                const BothEnds& step, const CardFit& now) {
-  const int64_t batch = steps.prepared.question.batch;
-  CardJudge judge(steps, device, config, std::max<int64_t>(1, now.largest.largest_batch));
-  const Verdict verdict = judge.Alone(step, batch).verdict;
-  if (!steps.prepared.question.model.has_batch) return WhatIf{"", verdict, verdict == Verdict::kDoesNotFit ? 0 : 1};
-  const Result<LargestBatch> largest = judge.Largest(batch);
-  if (!largest.ok()) return std::nullopt;
-  return WhatIf{"", verdict, largest->largest_batch};
-}
-
-bool Improves(const WhatIf& other, const CardFit& now) {
-  const bool better = other.verdict < now.verdict || other.largest_batch > now.largest.largest_batch;
-  return better && other.verdict <= now.verdict && other.largest_batch >= now.largest.largest_batch;
-}
-
-// The other way for an arena to grow, where it improves the answer.
-std::vector<WhatIf> OtherGrowth(StepEnds& steps, const ChosenDevice& chosen, const BothEnds& step, const CardFit& now) {
-  TrainingSpec other = steps.spec;
-  other.ort.growth = ArenaGrowth::kSameAsRequested;
-  if (other.framework.runtime != Runtime::kOnnxRuntime || other.given.count("ort-arena") != 0) return {};
-  AllocatorConfig config;
-  config.bfc = ArenaOf(other);
-  StepEnds grown(steps.prepared, other);
-  const std::optional<WhatIf> what = Otherwise(grown, chosen.device, config, step, now);
-  if (!what || !Improves(*what, now)) return {};
-  return {WhatIf{std::string(Name(other.ort.growth)), what->verdict, what->largest_batch, "arena_extend_strategy"}};
-}
-
-// The two settings that people try against fragmentation, where the user has set none: what improves the answer.
-// Expandable segments came with PyTorch 2.1; 64 MiB and 256 MiB bracket the sizes that blogs and issues recommend.
-std::vector<WhatIf> WhatIfs(StepEnds& steps, const ChosenDevice& chosen, const BothEnds& step, const CardFit& now) {
-  std::vector<WhatIf> better;
-  for (const char* conf : {"expandable_segments:True", "max_split_size_mb:64", "max_split_size_mb:256"}) {
-    const AllocatorConfig config = ParseAllocatorConfig(conf).value();
-    if (config.expandable_segments && steps.spec.framework < Framework{2, 1}) continue;
-    const std::optional<WhatIf> what = Otherwise(steps, chosen.device, config, step, now);
-    if (!what || !Improves(*what, now)) continue;
-    const WhatIf other{conf, what->verdict, what->largest_batch};
-    // One line a setting: of the two sizes, the better one.
-    if (!better.empty() && config.max_split_size && better.back().conf.starts_with("max_split_size_mb")) {
-      if (std::pair(better.back().verdict, -better.back().largest_batch) <=
-          std::pair(other.verdict, -other.largest_batch))
-        continue;
-      better.pop_back();
-    }
-    better.push_back(other);
-  }
-  return better;
-}
-
-// Asked at the batch that people will run: the one that they gave, else the largest.
-std::vector<Assumption> DoubtsOf(const CardFit& card, const Prepared& prepared, const Options& options,
-                                 const TrainingSpec& spec, const Timeline& likely) {
-  const bool at_largest = !prepared.question.batch_given && card.largest.peak;
-  const int64_t batch = at_largest ? card.largest.largest_batch : prepared.question.batch;
-  const Bytes requested = (at_largest ? *card.largest.peak : card.peak).peak.requested;
-  return Doubts({prepared, options, spec, batch, likely, requested});
-}
 
 // The page, or the step alone: at the batch that was asked for, else at the largest.
 Result<std::string> Drawn(StepEnds& steps, const Options& options, const Fit& fit) {
@@ -149,6 +28,26 @@ Result<std::string> Drawn(StepEnds& steps, const Options& options, const Fit& fi
   const Result<BatchChart> batches = BatchesAround(drawn, fit.card);
   if (!batches.ok()) return batches.error();
   return PrintFitPage(fit, DrawnPictures(drawn), *batches);
+}
+
+Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const Style& style) {
+  Result<FitMatrix> matrix = FitMatrixOf(options, std::move(prepared));
+  if (!matrix.ok()) return matrix.error();
+  matrix->question.spec = SpecRows(options, options.spec, matrix->question, std::nullopt, ContextBand());
+  // Those are each card's own.
+  std::erase_if(matrix->question.spec, [](const SpecRow& row) {
+    return !row.given && (row.option == "capability" || row.option == "context");
+  });
+  const bool any_fits =
+      std::ranges::any_of(matrix->cards, [](const CardFit& card) { return card.verdict != Verdict::kDoesNotFit; });
+  const int exit_code = any_fits ? 0 : kExitDoesNotFit;
+  if (options.format == Format::kJson) return Outcome{Print(ToJson(*matrix)), exit_code, Notes()};
+  if (options.format == Format::kAll) {
+    return Outcome{AllForms(ToJson(*matrix), PrintFitMatrix(*matrix, style), PrintFitMatrixPage(*matrix)), exit_code,
+                   Notes()};
+  }
+  if (options.format == Format::kHtml) return Outcome{PrintFitMatrixPage(*matrix), exit_code, Notes()};
+  return Outcome{PrintFitMatrix(*matrix, style), exit_code, matrix->notes};
 }
 
 }  // namespace
@@ -174,56 +73,24 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   StepEnds steps(*prepared, spec);
   const Result<BothEnds> step = steps.At(batch, &prepared->notes);
   if (!step.ok()) return step.error();
-  const Timeline& timeline = *step->likely;
   if (!chosen->nvidia) NoteAmd(&prepared->notes);
 
   Result<CardFit> judged = CardJudge(steps, chosen->device, options.allocator).At(batch);
   if (!judged.ok()) return judged.error();
-  Fit fit;
-  fit.card = *std::move(judged);
-  fit.card.id = chosen->id;
+  judged->id = chosen->id;
   std::optional<std::string> emitted;
-  if (options.emit != Emit::kNone && fit.card.verdict != Verdict::kDoesNotFit) {
-    Result<std::string> snippet = EmittedStep(options, steps, fit.card);
+  if (options.emit != Emit::kNone && judged->verdict != Verdict::kDoesNotFit) {
+    Result<std::string> snippet = EmittedStep(options.emit, options, steps, *judged);
     if (!snippet.ok()) return snippet.error();
     if (options.format != Format::kAll && (options.out.empty() || options.out == "-"))
       return Outcome{*std::move(snippet), 0, prepared->notes};
     emitted = *std::move(snippet);
   }
-  if (spec.around.keep_loss_graph && fit.card.verdict != Verdict::kDoesNotFit) {
-    const Device& device = fit.card.device;
-    fit.kept = KeptGraphsOf(timeline, batch, fit.card.peak.peak.reserved, device.CapacityWith(device.context.likely));
-  }
-  fit.assumptions = DoubtsOf(fit.card, *prepared, options, spec, timeline);
-  fit.question = prepared->question;
+  const FitParts parts{IsBrief(options), options.host || options.format == Format::kRequest};
+  Result<Fit> answered = FitOf(options, *chosen, steps, *std::move(judged), parts, std::move(prepared->notes));
+  if (!answered.ok()) return answered.error();
+  Fit& fit = *answered;
   fit.question.spec = SpecRows(options, spec, fit.question, chosen, chosen->device.context);
-  SayLoss(timeline.loss, &fit.question.spec);
-  fit.place = PlaceOf(fit.card.peak, timeline, prepared->layers);
-  fit.layers = LayerTable(timeline, prepared->layers, spec, batch);
-  fit.over_step = StepCourse(timeline, batch, kSparks);
-  if (const std::optional<int64_t>& failing = fit.card.largest.first_failing_batch;
-      failing && *failing > 4 && prepared->question.model.has_batch) {
-    fit.last_batch = *failing + *failing / 4;
-    fit.over_batch = BatchCourse(timeline, fit.last_batch, kSparks);
-  }
-  fit.ladder = Ladder(*prepared, spec, *chosen, options.allocator, fit.card.largest, &prepared->notes);
-  if (spec.framework.runtime != Runtime::kPyTorch) {
-    fit.what_if = OtherGrowth(steps, *chosen, *step, fit.card);
-  } else if (chosen->nvidia && options.allocator_text.empty()) {
-    fit.what_if = WhatIfs(steps, *chosen, *step, fit.card);
-  }
-  if (fit.card.verdict != Verdict::kFits) fit.remedies = RemediesOf(options, *chosen, batch, fit.card.verdict);
-  if (spec.mode == Mode::kServe) {
-    Result<Serving> serving = ServingOf(options, *chosen, batch);
-    if (!serving.ok()) return serving.error();
-    fit.serving = *std::move(serving);
-  }
-  if (options.host || options.format == Format::kRequest) {
-    Result<HostMemory> host = HostOf(*prepared, options, spec, fit.card);
-    if (!host.ok()) return host.error();
-    fit.host = *std::move(host);
-  }
-  fit.notes = prepared->notes;
   const int exit_code = fit.card.verdict == Verdict::kDoesNotFit ? kExitDoesNotFit : 0;
   if (options.format == Format::kJson) return Outcome{Print(ToJson(fit)), exit_code, Notes(), std::move(emitted)};
   if (options.format == Format::kRequest) {

@@ -100,7 +100,7 @@ inline constexpr unsigned kEach = kGraph | Of({kGpus, kModels, kReplay, kProbe})
 // puts there what `parse` makes of it, which takes (Typed), (Typed, Notes*) or (std::string).
 template <typename Whole, typename T>
 T& Part(T Whole::*member, Options* options) {
-  if constexpr (std::is_same_v<Whole, Options>)
+  if constexpr (std::is_same_v<Whole, Options> || std::is_same_v<Whole, Question>)
     return options->*member;
   else if constexpr (std::is_same_v<Whole, TrainingSpec>)
     return options->spec.*member;

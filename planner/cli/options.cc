@@ -223,8 +223,12 @@ std::string_view Name(Format format) {
 Result<Options> Understand(Verb verb, const std::string& positional, const TypedOptions& typed) {
   Options options;
   options.verb = verb;
+  options.hint_verb = Name(verb);
+  const unsigned bit = verbs::Of({verb});
+  options.of_step = (verbs::kStep & bit) != 0;
   const Behind behind = RowOf(verb).behind;
   if (behind == Behind::kFile || behind == Behind::kTwoFiles) options.file = positional;
+  if (behind == Behind::kFile && (verbs::kGraph & bit) != 0) options.model = positional;  // or it is --model
   if (behind == Behind::kWord) options.filter = positional;
   if (const Status read = ReadRows(verb, typed, &options); !read.ok()) return read.error();
   if (behind == Behind::kProcess) {

@@ -1,7 +1,7 @@
 #include "planner/report/probe.h"
 
-#include "planner/cli/choose_device.h"
-#include "planner/cli/profile_store.h"
+#include "planner/answers/choose_device.h"
+#include "planner/answers/profile_store.h"
 #include "planner/cli/verbs.h"
 
 namespace vramplan {

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "planner/allocator/stream.h"
+#include "planner/answers/choose_device.h"
 #include "planner/cli/all_forms.h"
-#include "planner/cli/choose_device.h"
 #include "planner/cli/step_alone.h"
 #include "planner/picture/script_page.h"
 #include "planner/record/changes.h"

@@ -17,12 +17,12 @@
 #include <vector>
 
 #include "graph/base/printable.h"
+#include "planner/answers/prepare.h"
+#include "planner/answers/spec_of_file.h"
 #include "planner/cli/ask_apart.h"
 #include "planner/cli/mcp.h"
 #include "planner/cli/parse.h"
-#include "planner/cli/prepare.h"
-#include "planner/cli/progress.h"
-#include "planner/cli/spec_of_file.h"
+#include "planner/answers/progress.h"
 #include "planner/cli/verbs.h"
 #include "planner/cli/write_file.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cuda_probe/probe.h"
-#include "planner/cli/choose_device.h"
+#include "planner/answers/choose_device.h"
 #include "planner/cli/options.h"
 #include "planner/cli/script_changes.h"
 #include "planner/cli/script_values.h"

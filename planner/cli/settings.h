@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "planner/cli/choose_device.h"
+#include "planner/answers/choose_device.h"
 #include "planner/cli/options.h"
 #include "planner/report/estimate.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "planner/cli/pictures.h"
+#include "planner/answers/pictures.h"
 #include "planner/record/record.h"
 
 namespace vramplan {

@@ -288,7 +288,9 @@ constexpr OptionRow kStepRows[] = {
               kStep, kLoop, Into<&TrainingSpec::loss, ParseLoss>}
         .Words(NamesUpTo<Loss::kTripletMargin>)
         .Shown([](SettingsRows* s) {
-          if (s->Trains()) s->Name(Name(s->spec.loss));
+          if (!s->Trains()) return;
+          SpecRow& row = s->Name(Name(s->spec.loss));
+          if (s->spec.loss == Loss::kAuto && s->question.loss != Loss::kNone) row.text = Name(s->question.loss);
         }),
     OptionRow{
         "--loss-on", "N|NAME|all",

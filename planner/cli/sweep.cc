@@ -6,12 +6,12 @@
 #include <numeric>
 #include <utility>
 
+#include "planner/answers/judge.h"
+#include "planner/answers/prepare.h"
+#include "planner/answers/progress.h"
+#include "planner/answers/spec_of_file.h"
 #include "planner/cli/all_forms.h"
-#include "planner/cli/judge.h"
-#include "planner/cli/prepare.h"
-#include "planner/cli/progress.h"
 #include "planner/cli/settings.h"
-#include "planner/cli/spec_of_file.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/sweep_page.h"
 
@@ -63,7 +63,7 @@ class Sweeper {
       row.values.push_back(axes[a].values[at[a]]);
       Put(axes[a], axes[a].values[at[a]], &typed);
     }
-    Result<Options> asked = Understand(Verb::kSweep, options_.file, typed);
+    Result<Options> asked = Understand(Verb::kSweep, options_.model, typed);
     if (!asked.ok()) return asked.error();
     if (const Status taken = TakeSpecOfFile(&*asked); !taken.ok()) return taken.error();
     const Status second = TakeSecondModel(&*asked);
@@ -73,9 +73,7 @@ class Sweeper {
     }
     const int64_t batch = asked->batch.value_or(prepared_.question.batch);
     const TrainingSpec spec = SpecOf(*asked, chosen_);
-    const ContextBand context = chosen_          ? chosen_->device.context
-                                : asked->context ? GivenContext(*asked->context)
-                                                 : ContextOf(spec.capability, spec.framework);
+    const ContextBand context = ContextFor(*asked, chosen_, spec);
     if (!judged_) judged_ = std::make_unique<Judged>(prepared_, spec, asked->allocator, chosen_);
     Notes notes;
     const Result<BothEnds> step = judged_->steps.At(batch, &notes);
@@ -138,8 +136,8 @@ class Sweeper {
   void TakeQuestion(const Options& asked, const TrainingSpec& spec, const ContextBand& context, const BothEnds& step,
                     SweepReport* report) {
     report->question = prepared_.question;
-    report->question.spec = SpecRows(asked, spec, prepared_.question, chosen_, context);
-    SayLoss(step.likely->loss, &report->question.spec);
+    report->question.loss = step.likely->loss;
+    report->question.spec = SpecRows(asked, spec, report->question, chosen_, context);
     std::erase_if(report->question.spec, [&](const SpecRow& row) {
       return std::ranges::any_of(options_.over, [&](const SweepAxis& axis) {
         return row.option == axis.name || (row.option == "dim" && row.text.starts_with(axis.name + "="));
@@ -197,8 +195,8 @@ Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* mach
   }
   const auto answered = std::ranges::find_if(report.rows, [](const SweepRow& row) { return row.levels.has_value(); });
   if (answered == report.rows.end())
-    return Error{ErrorCode::kBadInput, options.file, "no combination can be answered: " + report.rows.front().failure,
-                 "vramplan inspect " + options.file + " lists its dims"};
+    return Error{ErrorCode::kBadInput, options.model, "no combination can be answered: " + report.rows.front().failure,
+                 "vramplan inspect " + options.model + " lists its dims"};
   std::vector<SweptAnswer> answers;
   for (const SweepRow& row : report.rows) {
     answers.push_back({row.values, std::nullopt});

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "planner/allocator/stream.h"
-#include "planner/cli/prepare.h"
+#include "planner/answers/prepare.h"
 #include "planner/cli/recorded.h"
 #include "planner/cli/settings.h"
 #include "planner/cli/verbs.h"
@@ -54,6 +54,7 @@ Result<Outcome> RunTrace(const Options& options, const Style& style, Probe* mach
   }
   Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) return prepared.error();
+  NoteAssumedBatch(&*prepared);
   if (*chosen) prepared->notes.Append((*chosen)->notes);
   const TrainingSpec spec = SpecOf(options, *chosen);
   const int64_t batch = prepared->question.batch;
@@ -73,7 +74,7 @@ Result<Outcome> RunTrace(const Options& options, const Style& style, Probe* mach
   if (!trace.ok()) return trace.error();
   if (options.compare.empty()) return Outcome{.text = PrintTrace(*trace), .notes = prepared->notes};
 
-  report.model = FileName(options.file);
+  report.model = FileName(options.model);
   report.file = FileName(options.compare);
   report.batch = batch;
   report.spec = SpecRows(options, spec, prepared->question, *chosen, ContextBand());

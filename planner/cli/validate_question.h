@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "graph/base/note.h"
-#include "planner/cli/prepare.h"
+#include "planner/answers/prepare.h"
 #include "planner/report/validate.h"
 #include "planner/solver/batch_search.h"
 

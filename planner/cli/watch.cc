@@ -4,9 +4,9 @@
 #include <chrono>
 #include <utility>
 
+#include "planner/answers/profile_store.h"
 #include "planner/cli/estimate_step.h"
 #include "planner/cli/process_tree.h"
-#include "planner/cli/profile_store.h"
 #include "planner/cli/started_command.h"
 #include "planner/cli/verbs.h"
 #include "planner/report/json/profile_json.h"
@@ -60,7 +60,6 @@ Result<std::vector<CardFacts>> CardsToWatch(const Options& options, Probe* machi
 // What was predicted for this card.
 Status Predict(Options options, int card, Probe* machine, WatchReport* report) {
   options.gpu = "auto:" + std::to_string(card);
-  options.file = options.model;
   const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
   if (!chosen.ok()) return chosen.error();
   Result<Estimate> estimate = EstimateStep(options, *chosen);

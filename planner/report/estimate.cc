@@ -65,12 +65,6 @@ PeakPlace PlaceOf(const Peak& peak, const Timeline& timeline, const Layers& laye
   return place;
 }
 
-void SayLoss(Loss loss, std::vector<SpecRow>* spec) {
-  for (SpecRow& row : *spec) {
-    if (row.option == "loss" && row.text == Name(Loss::kAuto) && loss != Loss::kNone) row.text = Name(loss);
-  }
-}
-
 std::string PrintSpec(const std::vector<SpecRow>& spec, const Style& style) {
   std::string printed;
   for (const bool given : {true, false}) {

@@ -45,6 +45,7 @@ struct StepQuestion {
   int ranks = 1;  // cards that share the model; the answer is of each
   Runtime runtime = Runtime::kPyTorch;
   std::map<std::string, int64_t> usual_lengths;  // of a named model, those that --dim left out
+  Loss loss = Loss::kNone;                       // that --loss auto came to, where the answer says it
   std::vector<SpecRow> spec;
 };
 
@@ -86,8 +87,6 @@ std::string CardText(const Device& device);  // "Tesla T4", "Tesla T4 (others ho
 // "given: ...\nassumed: ...\n". Unless the style is verbose: without what the verdict says, and of what is assumed only
 // what people choose first.
 std::string PrintSpec(const std::vector<SpecRow>& spec, const Style& style);
-// Where the loss was left to us, its row says which one it came to; the value in JSON stays "auto".
-void SayLoss(Loss loss, std::vector<SpecRow>* spec);
 // Of a runtime that takes its memory before it needs it: what nvidia-smi shows whatever the model; "" of others.
 std::string PoolText(const Device& device, Bytes needs);
 // What is more at the end of the first step than at its begin, and of a validation which of the two peaks is higher;

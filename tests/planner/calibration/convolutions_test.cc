@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "planner/cli/prepare.h"
+#include "planner/answers/prepare.h"
 #include "planner/timeline/timeline.h"
 #include "tests/support/fake_probe.h"
 #include "tests/support/layers_by_hand.h"

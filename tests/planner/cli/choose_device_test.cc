@@ -1,11 +1,11 @@
-#include "planner/cli/choose_device.h"
+#include "planner/answers/choose_device.h"
 
 #include <doctest/doctest.h>
 
 #include <filesystem>
 #include <fstream>
 
-#include "planner/cli/profile_store.h"
+#include "planner/answers/profile_store.h"
 #include "tests/support/command_line.h"
 #include "tests/support/fake_probe.h"
 

@@ -1,4 +1,4 @@
-#include "planner/cli/other_plans.h"
+#include "planner/answers/other_plans.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "planner/cli/progress.h"
+#include "planner/answers/progress.h"
 
 #include <doctest/doctest.h>
 

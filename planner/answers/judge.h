@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "graph/base/note.h"
-#include "planner/cli/prepare.h"
+#include "planner/answers/prepare.h"
 #include "planner/report/fit.h"
 
 namespace vramplan {
@@ -68,6 +68,6 @@ OnCard WithoutCard(const BothEnds& step, int64_t batch, const StepEnds& steps, c
                    const ContextBand& context);
 
 // The smallest card of the catalogue on which the step fits; null: on none, or it cannot be laid out.
-const Card* SmallestCard(const Options& options, const Prepared& prepared, int64_t batch);
+const Card* SmallestCard(const Question& question, const Prepared& prepared, int64_t batch);
 
 }  // namespace vramplan

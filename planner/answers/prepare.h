@@ -1,4 +1,4 @@
-// Prepare: the stages that every verb about a step shares: the file becomes Layers, the options a batch and a spec; the
+// Prepare: the stages that every answer about a step shares: the model becomes Layers, and a batch is chosen; the
 // card is chosen beside it (choose_device.h).
 #pragma once
 
@@ -8,8 +8,8 @@
 #include "graph/base/note.h"
 #include "graph/layers/layers.h"
 #include "graph/shapes/infer.h"
-#include "planner/cli/choose_device.h"
-#include "planner/cli/options.h"
+#include "planner/answers/choose_device.h"
+#include "planner/answers/question.h"
 #include "planner/lifetimes/lifetimes.h"
 #include "planner/report/estimate.h"
 #include "planner/timeline/timeline.h"
@@ -27,12 +27,14 @@ struct Prepared {
   StepQuestion question;                // without the spec rows
   Notes notes;
 };
-Result<Prepared> Prepare(const Options& options);
+Result<Prepared> Prepare(const Question& question);
+// Of an answer about one batch, where none is given: note "assumed-batch".
+void NoteAssumedBatch(Prepared* prepared);
 
 // Its step, with the lifetimes that Prepare found.
 Result<Timeline> LayOut(const Prepared& prepared, const TrainingSpec& spec, int64_t batch, Notes* notes);
 
-// Reads --second-model into the spec. Its dims are those of the options, and it is neither trained nor asked about.
-Status TakeSecondModel(Options* options);
+// Reads --second-model into the spec. Its dims are those of the question; it is neither trained nor asked about.
+Status TakeSecondModel(Question* question);
 
 }  // namespace vramplan

@@ -1,18 +1,14 @@
-#include "planner/cli/fit_matrix.h"
-
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "planner/cli/all_forms.h"
-#include "planner/cli/judge.h"
-#include "planner/cli/parallel.h"
-#include "planner/cli/progress.h"
-#include "planner/cli/settings.h"
-#include "planner/picture/fit_page.h"
-#include "planner/report/fit.h"
+#include "planner/answers/fit.h"
+#include "planner/answers/parallel.h"
+#include "planner/answers/progress.h"
 
 namespace vramplan {
 namespace {
@@ -48,9 +44,9 @@ class Expected {
   LaidOut step_;
 };
 
-Result<CardFit> FitOn(const ChosenDevice& chosen, StepEnds& steps, const Options& options, const Expected& expected) {
+Result<CardFit> FitOn(const ChosenDevice& chosen, StepEnds& steps, const Question& question, const Expected& expected) {
   const int64_t near = expected.At(chosen.device.CapacityWith(chosen.device.context.likely));
-  Result<CardFit> fit = CardJudge(steps, chosen.device, options.allocator, near).At(steps.prepared.question.batch);
+  Result<CardFit> fit = CardJudge(steps, chosen.device, question.allocator, near).At(steps.prepared.question.batch);
   if (fit.ok()) fit->id = chosen.id;
   return fit;
 }
@@ -62,12 +58,12 @@ void NoteAmd(Notes* notes) {
               "the rules are those of CUDA; on an AMD card workspaces and context differ", ""});
 }
 
-Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const Style& style) {
-  const Result<std::vector<const Card*>> asked = CardsAsked(options);
+Result<FitMatrix> FitMatrixOf(const Question& question, Prepared prepared) {
+  const Result<std::vector<const Card*>> asked = CardsAsked(question);
   if (!asked.ok()) return asked.error();
   std::vector<ChosenDevice> chosen;
-  for (const Card* card : *asked) chosen.push_back(DeviceOf(*card, options));
-  const std::vector<CardGroup> groups = GroupsOf(chosen, options.spec);
+  for (const Card* card : *asked) chosen.push_back(DeviceOf(*card, question));
+  const std::vector<CardGroup> groups = GroupsOf(chosen, question.spec);
   StepEnds first(prepared, groups.front().spec);
   const Expected expected(first.likely, prepared.question.model.has_batch);
 
@@ -80,7 +76,7 @@ Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const St
     const Result<BothEnds> step = steps.At(prepared.question.batch, &notes[i]);
     if (i == 0 && step.ok()) loss = step->likely->loss;
     for (const size_t card : groups[i].cards) {
-      fits[card] = step.ok() ? FitOn(chosen[card], steps, options, expected) : Result<CardFit>(step.error());
+      fits[card] = step.ok() ? FitOn(chosen[card], steps, question, expected) : Result<CardFit>(step.error());
       Progress::Say("fitting: " + std::to_string(++done) + " of " + std::to_string(chosen.size()) + " cards");
     }
   });
@@ -91,28 +87,14 @@ Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const St
     matrix.cards.push_back(**std::move(fit));
   }
   for (const Notes& told : notes) prepared.notes.Append(told);
-  NoteCards(options, *asked, &prepared.notes);
+  NoteCards(question, *asked, &prepared.notes);
   if (std::ranges::any_of(*asked, [](const Card* card) { return !card->nvidia; })) NoteAmd(&prepared.notes);
   // All of them by size; those that were named as they were.
-  if (options.gpu == "all") std::stable_sort(matrix.cards.begin(), matrix.cards.end());
+  if (question.gpu == "all") std::stable_sort(matrix.cards.begin(), matrix.cards.end());
   matrix.question = prepared.question;
-  matrix.question.spec = SpecRows(options, options.spec, matrix.question, std::nullopt, ContextBand());
-  SayLoss(loss, &matrix.question.spec);
-  // Those three are each card's own.
-  std::erase_if(matrix.question.spec, [](const SpecRow& row) {
-    return !row.given && (row.option == "capability" || row.option == "context");
-  });
+  matrix.question.loss = loss;
   matrix.notes = prepared.notes;
-  const bool any_fits =
-      std::ranges::any_of(matrix.cards, [](const CardFit& card) { return card.verdict != Verdict::kDoesNotFit; });
-  const int exit_code = any_fits ? 0 : kExitDoesNotFit;
-  if (options.format == Format::kJson) return Outcome{Print(ToJson(matrix)), exit_code, Notes()};
-  if (options.format == Format::kAll) {
-    return Outcome{AllForms(ToJson(matrix), PrintFitMatrix(matrix, style), PrintFitMatrixPage(matrix)), exit_code,
-                   Notes()};
-  }
-  if (options.format == Format::kHtml) return Outcome{PrintFitMatrixPage(matrix), exit_code, Notes()};
-  return Outcome{PrintFitMatrix(matrix, style), exit_code, matrix.notes};
+  return matrix;
 }
 
 }  // namespace vramplan

@@ -15,7 +15,7 @@
 #include "cuda_probe/probe.h"
 #include "graph/base/note.h"
 #include "planner/allocator/caching_allocator.h"
-#include "planner/cli/options.h"
+#include "planner/answers/question.h"
 #include "planner/solver/time_model.h"
 #include "planner/spec/device.h"
 
@@ -36,22 +36,22 @@ struct ChosenDevice {
   Notes notes;
 };
 
-// `card` with the options that override it.
-ChosenDevice DeviceOf(const Card& card, const Options& options);
+// `card` with what the question says in place of it.
+ChosenDevice DeviceOf(const Card& card, const Question& question);
 
 // The cards of a question about several: of "all" those that the framework runs on, as the catalogue lists them; of
 // "t4,a10,l4" those three. Errors: an unknown or ambiguous one, or one that is named twice.
-Result<std::vector<const Card*>> CardsAsked(const Options& options);
+Result<std::vector<const Card*>> CardsAsked(const Question& question);
 // The cards among which the smallest that holds a step is looked for, the smallest first: those that were named, else
 // NVIDIA's that the framework runs on.
-std::vector<const Card*> SmallestFirst(const Options& options);
+std::vector<const Card*> SmallestFirst(const Question& question);
 // What is to be said of these cards: that PyTorch emulates bf16 on one, has no wheel for it, or that it is AMD's; with
 // --gpu all, which cards are left out.
-void NoteCards(const Options& options, const std::vector<const Card*>& cards, Notes* notes);
+void NoteCards(const Question& question, const std::vector<const Card*>& cards, Notes* notes);
 
 // What --gpu, --gpu-memory or --profile name; nothing when none is given. `machine` is asked for --gpu auto only.
 // Errors: an unknown or ambiguous card, a profile that cannot be read or is of another one, no card here.
-Result<std::optional<ChosenDevice>> ChooseDevice(const Options& options, Probe* machine);
+Result<std::optional<ChosenDevice>> ChooseDevice(const Question& question, Probe* machine);
 
 // Whether --gpu means a card of this machine: "auto", "auto:1".
 bool IsAuto(const std::string& gpu);
@@ -68,7 +68,9 @@ Generation GenerationOf(const ChosenDevice& chosen);
 
 // The spec as the step on this card runs it.
 TrainingSpec SpecOn(const ChosenDevice& chosen, const TrainingSpec& spec);
-// The spec of the options: --capability, then the card's, when there is one.
-TrainingSpec SpecOf(const Options& options, const std::optional<ChosenDevice>& chosen);
+// The spec of the question: its capability, then the card's, when there is one.
+TrainingSpec SpecOf(const Question& question, const std::optional<ChosenDevice>& chosen);
+// The CUDA context: the card's, else the one that is given, else what such a card and version have.
+ContextBand ContextFor(const Question& question, const std::optional<ChosenDevice>& chosen, const TrainingSpec& spec);
 
 }  // namespace vramplan

@@ -1,4 +1,4 @@
-#include "planner/cli/named_model.h"
+#include "planner/answers/named_model.h"
 
 #include <algorithm>
 #include <memory>
@@ -18,21 +18,22 @@ DType WeightsIn(Precision precision) {
 
 // The training scripts of diffusers, which freeze a base in halves and train adapters of it under autocast
 // (examples/text_to_image/train_text_to_image_lora.py, 0.42: `unet.to(dtype=weight_dtype)`).
-bool FreezesHalves(const Options& options) {
-  return options.named->templates.OfDiffusers() && options.lora && !options.quant && IsAutocast(options.spec.precision);
+bool FreezesHalves(const Question& question) {
+  return question.named->templates.OfDiffusers() && question.lora && !question.quant &&
+         IsAutocast(question.spec.precision);
 }
 
 // Of the weights as they are stored.
-DType WeightsIn(const Options& options) {
-  if (!FreezesHalves(options)) return WeightsIn(options.spec.precision);
-  return options.spec.precision == Precision::kAmpFp16 ? DType::kFloat16 : DType::kBFloat16;
+DType WeightsIn(const Question& question) {
+  if (!FreezesHalves(question)) return WeightsIn(question.spec.precision);
+  return question.spec.precision == Precision::kAmpFp16 ? DType::kFloat16 : DType::kBFloat16;
 }
 
 // peft's get_peft_model makes adapters in fp32; add_adapter of diffusers in the type of the layer, which the scripts make
 // fp32 for fp16 alone (cast_training_params).
-DType AdaptersIn(const Options& options) {
-  const DType base = WeightsIn(options);
-  const bool as_base = options.named->templates.OfDiffusers() && options.spec.precision != Precision::kAmpFp16;
+DType AdaptersIn(const Question& question) {
+  const DType base = WeightsIn(question);
+  const bool as_base = question.named->templates.OfDiffusers() && question.spec.precision != Precision::kAmpFp16;
   return as_base ? base : DType::kFloat32;
 }
 
@@ -108,86 +109,84 @@ bool MakesWords(const std::string& of_class) {
 }
 
 // The types of weights that are packed, and of the products with them: bf16 unless fp16 is asked for.
-QuantizedTypes TypesOfPacked(const Options& options) {
+QuantizedTypes TypesOfPacked(const Question& question) {
   QuantizedTypes types;
-  const DType run = TypeInRun(DType::kFloat32, options.spec.precision);
-  if (run == DType::kFloat16 || options.spec.precision == Precision::kAmpFp16) types.computed = DType::kFloat16;
-  const std::optional<Precision> weights = PrecisionOfWeights(options.named->weights_type);
+  const DType run = TypeInRun(DType::kFloat32, question.spec.precision);
+  if (run == DType::kFloat16 || question.spec.precision == Precision::kAmpFp16) types.computed = DType::kFloat16;
+  const std::optional<Precision> weights = PrecisionOfWeights(question.named->weights_type);
   types.stored = IsHalf(run) ? run : weights ? TypeInRun(DType::kFloat32, *weights) : DType::kFloat32;
   return types;
 }
 
 // --lora and --quant.
-Status Adapt(const Options& options, Facts* facts) {
-  const NamedModel& model = *options.named;
+Status Adapt(const Question& question, Facts* facts) {
+  const NamedModel& model = *question.named;
   std::vector<std::string> packed;
   // _keep_in_fp32_modules of T5's classes (transformers 5.23)
   const std::vector<std::string> kept =
       model.of_class.find("T5") != std::string::npos ? std::vector<std::string>{"wo"} : std::vector<std::string>();
-  if (options.quant) packed = PackedModules(*facts, MakesWords(model.of_class), kept);
-  if (options.lora) {
-    Lora lora = *options.lora;
+  if (question.quant) packed = PackedModules(*facts, MakesWords(model.of_class), kept);
+  if (question.lora) {
+    Lora lora = *question.lora;
     if (lora.targets.empty()) lora.targets = model.templates.lora_targets;
-    if (const Status added = AddLora(lora, packed, AdaptersIn(options), facts); !added.ok()) return added;
+    if (const Status added = AddLora(lora, packed, AdaptersIn(question), facts); !added.ok()) return added;
   }
-  return options.quant ? Quantize(*options.quant, TypesOfPacked(options), packed, facts) : Done();
+  return question.quant ? Quantize(*question.quant, TypesOfPacked(question), packed, facts) : Done();
 }
 
 }  // namespace
 
-Status TakeNamed(Options* options) {
-  // explain, watch, compare: a log, a process, a snapshot
-  const std::string& name = options->model.empty() ? options->file : options->model;
+Status TakeNamed(Question* question) {
+  const std::string& name = question->model;
   Result<std::optional<NamedModel>> found = FindNamed(name, "");
   if (!found) return found.error();
   if (!*found) {
-    const bool serves = options->spec.mode == Mode::kServe;
-    const bool shares = options->spec.strategy != Strategy::kNone || options->spec.ranks > 1;
-    const std::string flag = options->lora    ? "--lora"
-                             : options->quant ? "--quant"
-                             : shares         ? "--strategy"
-                             : serves         ? "--mode serve"
-                                              : "";
+    const bool serves = question->spec.mode == Mode::kServe;
+    const bool shares = question->spec.strategy != Strategy::kNone || question->spec.ranks > 1;
+    const std::string flag = question->lora    ? "--lora"
+                             : question->quant ? "--quant"
+                             : shares          ? "--strategy"
+                             : serves          ? "--mode serve"
+                                               : "";
     if (flag.empty()) return Done();
     return Error{ErrorCode::kUsage, flag, "it is for a model that is given by its name, and " + name + " is a file",
-                 std::string(options->lora ? "export the model with its adapters, or name it" : "name the model") +
-                     ": vramplan " + std::string(Name(options->verb)) + " llama-3.2-1b " + flag +
-                     (options->lora    ? " 16"
-                      : options->quant ? " nf4"
-                      : shares         ? " ddp --gpus 2"
-                                       : "")};
+                 std::string(question->lora ? "export the model with its adapters, or name it" : "name the model") +
+                     ": vramplan " + question->hint_verb + " llama-3.2-1b " + flag +
+                     (question->lora    ? " 16"
+                      : question->quant ? " nf4"
+                      : shares          ? " ddp --gpus 2"
+                                        : "")};
   }
-  TrainingSpec& spec = options->spec;
+  TrainingSpec& spec = question->spec;
   if ((spec.strategy == Strategy::kNone) != (spec.ranks == 1)) {
     return Error{ErrorCode::kUsage, spec.ranks == 1 ? "--strategy" : "--gpus",
                  spec.ranks == 1 ? "one card shares with none" : "how they share the model is not said",
                  "type --strategy fsdp2 --gpus " + std::to_string(spec.ranks == 1 ? 8 : spec.ranks)};
   }
-  if (options->quant && !options->lora && spec.mode == Mode::kTrain)
+  if (question->quant && !question->lora && spec.mode == Mode::kTrain)
     return Error{ErrorCode::kUsage, "--quant", "packed weights are not trained themselves",
                  "type --lora 16 beside it, or --mode infer"};
-  if (options->quant && (*found)->templates.OfDiffusers())
+  if (question->quant && (*found)->templates.OfDiffusers())
     return Error{ErrorCode::kUsage, "--quant", "how diffusers packs weights is not modelled",
                  "leave it out, or ask vramplan run about a script that loads the model so"};
   if (spec.strategy == Strategy::kFsdp2 && (*found)->templates.OfDiffusers())  // no row of it is measured
     return Error{ErrorCode::kUsage, "--strategy", "how fsdp2 shards a model of diffusers is not modelled",
                  "type --strategy ddp, or ask vramplan run --gpus " + std::to_string(spec.ranks) + " about a script"};
-  if (options->quant && spec.strategy == Strategy::kFsdp2)  // a Params4bit is no tensor that fully_shard splits
+  if (question->quant && spec.strategy == Strategy::kFsdp2)  // a Params4bit is no tensor that fully_shard splits
     return Error{ErrorCode::kUsage, "--quant", "how fsdp2 shards packed weights is not modelled",
                  "type --strategy ddp, or ask vramplan run --gpus " + std::to_string(spec.ranks) + " about a script"};
   if (spec.strategy != Strategy::kNone && spec.mode != Mode::kTrain)
     return Error{ErrorCode::kUsage, "--strategy", "it is for a training", "leave out --strategy and --gpus"};
   const std::optional<Precision> weights = PrecisionOfWeights((*found)->weights_type);
-  const bool says_precision = TakesOption(options->verb, "--precision") || options->verb == Verb::kInspect;
-  if (weights && !spec.given.contains("precision") && says_precision) spec.precision = *weights;
-  if (options->quant && spec.mode == Mode::kTrain && !spec.given.contains("precision"))
+  if (weights && !spec.given.contains("precision")) spec.precision = *weights;
+  if (question->quant && spec.mode == Mode::kTrain && !spec.given.contains("precision"))
     spec.precision = Precision::kFp32;  // the other weights (peft, prepare_model_for_kbit_training)
   if (IsWithoutGradients(spec.mode) && !spec.given.contains("loss")) spec.loss = Loss::kNone;  // no labels are given
-  options->named = std::make_shared<const NamedModel>(**std::move(found));
-  const bool in_halves = IsHalf(WeightsIn(*options));
+  question->named = std::make_shared<const NamedModel>(**std::move(found));
+  const bool in_halves = IsHalf(WeightsIn(*question));
   spec.recorded_in_fp32 = !in_halves;
-  spec.precision_of_file = in_halves || (options->named->templates.OfDiffusers() && options->lora);  // FreezesHalves
-  const Template& of = options->named->templates;
+  spec.precision_of_file = in_halves || (question->named->templates.OfDiffusers() && question->lora);  // FreezesHalves
+  const Template& of = question->named->templates;
   std::vector<std::string> checkpoint;
   for (const std::string& path : spec.checkpoint) {
     if (path != "all") {
@@ -196,14 +195,14 @@ Status TakeNamed(Options* options) {
     }
     checkpoint.insert(checkpoint.end(), of.checkpoints.begin(), of.checkpoints.end());
     for (const Template::Stack& stack : of.stacks) {
-      const int64_t layers = options->named->settings.Number(stack.layers).value_or(0);
+      const int64_t layers = question->named->settings.Number(stack.layers).value_or(0);
       for (int64_t i = 0; i < layers; ++i) checkpoint.push_back(stack.path + "." + std::to_string(i));
     }
   }
   spec.checkpoint = std::move(checkpoint);
   spec.units.clear();
   for (const Template::Stack& stack : of.stacks) {
-    const int64_t layers = options->named->settings.Number(stack.layers).value_or(0);
+    const int64_t layers = question->named->settings.Number(stack.layers).value_or(0);
     for (int64_t i = 0; i < layers; ++i) spec.units.push_back(stack.path + "." + std::to_string(i));
   }
   // torch.optim takes a parameter that is a DTensor for no torch.Tensor (optimizer.py, _default_to_fused_or_foreach).
@@ -212,35 +211,36 @@ Status TakeNamed(Options* options) {
   return Done();
 }
 
-Result<Graph> GraphOf(const Options& options, BindOptions* bind, std::map<std::string, int64_t>* usual, Notes* notes) {
-  if (options.named == nullptr) return Load(options.file, notes);
-  const bool trains = options.spec.mode == Mode::kTrain;
-  if (bind->image && HasLength(*options.named, "height") && HasLength(*options.named, "width")) {
+Result<Graph> GraphOf(const Question& question, BindOptions* bind, std::map<std::string, int64_t>* usual,
+                      Notes* notes) {
+  if (question.named == nullptr) return Load(question.model, notes);
+  const bool trains = question.spec.mode == Mode::kTrain;
+  if (bind->image && HasLength(*question.named, "height") && HasLength(*question.named, "width")) {
     bind->dims.try_emplace("height", bind->image->height);
     bind->dims.try_emplace("width", bind->image->width);
     bind->image.reset();
   }
-  if (const Status known = CheckLengths(*options.named, *bind); !known.ok()) return known.error();
+  if (const Status known = CheckLengths(*question.named, *bind); !known.ok()) return known.error();
   std::map<std::string, int64_t> lengths(bind->dims.begin(), bind->dims.end());
-  const char* mode = !trains                                                     ? "infer"
-                     : ChecksEveryLayer(*options.named, options.spec.checkpoint) ? "checkpointed"
-                                                                                 : "train";
-  Result<Facts> facts = FactsOf(*options.named, &lengths, mode, std::string(Name(WeightsIn(options))));
+  const char* mode = !trains                                                       ? "infer"
+                     : ChecksEveryLayer(*question.named, question.spec.checkpoint) ? "checkpointed"
+                                                                                   : "train";
+  Result<Facts> facts = FactsOf(*question.named, &lengths, mode, std::string(Name(WeightsIn(question))));
   if (!facts) return facts.error();
-  if (const Status adapted = Adapt(options, &*facts); !adapted.ok()) return adapted.error();
+  if (const Status adapted = Adapt(question, &*facts); !adapted.ok()) return adapted.error();
   std::optional<RecordedProgram>& program = trains ? facts->training_program : facts->inference_program;
   if (!program || program->given.empty())
-    return Error{ErrorCode::kBadInput, options.file, "its template has no such program", "type another --mode"};
-  if (options.spec.mode == Mode::kServe && !KeepLastToken(&*program)) {
-    return Error{ErrorCode::kUsage, "--mode", "how " + options.named->of_class + " serves is not modelled",
+    return Error{ErrorCode::kBadInput, question.model, "its template has no such program", "type another --mode"};
+  if (question.spec.mode == Mode::kServe && !KeepLastToken(&*program)) {
+    return Error{ErrorCode::kUsage, "--mode", "how " + question.named->of_class + " serves is not modelled",
                  "type --mode infer"};
   }
   Graph graph = CarrierOf(*program);
-  graph.file = options.file;
-  graph.name = options.named->of_class;
-  graph.producer = options.named->templates.made_with;
+  graph.file = question.model;
+  graph.name = question.named->of_class;
+  graph.producer = question.named->templates.made_with;
   graph.facts = *std::move(facts);
-  for (const Template::Length& length : options.named->templates.lengths) {  // the graph has them
+  for (const Template::Length& length : question.named->templates.lengths) {  // the graph has them
     if (bind->dims.erase(length.name) == 0) usual->emplace(length.name, lengths[length.name]);
   }
   return graph;

@@ -1,4 +1,4 @@
-#include "planner/cli/judge.h"
+#include "planner/answers/judge.h"
 
 #include <algorithm>
 #include <map>
@@ -196,20 +196,20 @@ OnCard WithoutCard(const BothEnds& step, int64_t batch, const StepEnds& steps, c
   return on;
 }
 
-const Card* SmallestCard(const Options& options, const Prepared& prepared, int64_t batch) {
+const Card* SmallestCard(const Question& question, const Prepared& prepared, int64_t batch) {
   std::map<Generation, Timeline> steps;
-  for (const Card* card : SmallestFirst(options)) {
-    const ChosenDevice chosen = DeviceOf(*card, options);
+  for (const Card* card : SmallestFirst(question)) {
+    const ChosenDevice chosen = DeviceOf(*card, question);
     auto step = steps.find(GenerationOf(chosen));
     if (step == steps.end()) {
       Notes already_told;
-      Result<Timeline> timeline = LayOut(prepared, SpecOn(chosen, options.spec), batch, &already_told);
+      Result<Timeline> timeline = LayOut(prepared, SpecOn(chosen, question.spec), batch, &already_told);
       if (!timeline.ok()) return nullptr;
       step = steps.emplace(GenerationOf(chosen), *std::move(timeline)).first;
     }
     const Bytes capacity = chosen.device.CapacityWith(chosen.device.context.likely);
     if (RequestedPeak(step->second, batch) > capacity) continue;
-    if (!Replay(step->second, batch, AllocatorOn(chosen.device, options.allocator), capacity).out_of_memory)
+    if (!Replay(step->second, batch, AllocatorOn(chosen.device, question.allocator), capacity).out_of_memory)
       return card;
   }
   return nullptr;

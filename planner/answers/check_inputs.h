@@ -11,18 +11,18 @@
 #include "graph/base/result.h"
 #include "graph/ir/graph.h"
 #include "graph/shapes/infer.h"
-#include "planner/cli/options.h"
+#include "planner/answers/question.h"
 
 namespace vramplan {
 
 // --batch, --dim and every --input agree about the batch.
-Status CheckBatch(const Options& options, const Graph& graph, const Binding& binding);
+Status CheckBatch(const Question& question, const Graph& graph, const Binding& binding);
 
 // Inputs whose axis the file calls the batch and which use it otherwise: only x[0] and x[1] are read, or what it holds
 // picks rows of the batch. Warning "batch-axis".
 void NoteBatchAxes(const Graph& graph, const Shapes& shapes, const Binding& binding, Notes* notes);
 
 // A --dim of 0 empties neither an output nor what a layer with weights makes, and `shapes` were found.
-Status CheckEmpty(const Options& options, const Graph& graph, const Result<Shapes>& shapes);
+Status CheckEmpty(const Question& question, const Graph& graph, const Result<Shapes>& shapes);
 
 }  // namespace vramplan

@@ -1,4 +1,4 @@
-#include "planner/cli/spec_of_file.h"
+#include "planner/answers/spec_of_file.h"
 
 #include <filesystem>
 #include <optional>
@@ -6,17 +6,17 @@
 #include <system_error>
 
 #include "graph/onnx/load.h"
-#include "planner/cli/named_model.h"
+#include "planner/answers/named_model.h"
 #include "planner/semantics/optimizer.h"
 
 namespace vramplan {
 
 namespace {
 
-bool MayTake(const Options& options) {
-  const TrainingSpec& spec = options.spec;
+bool MayTake(const Question& question) {
+  const TrainingSpec& spec = question.spec;
   const bool given = spec.given.contains("optimizer") || spec.given.contains("momentum");
-  return !given && TakesOption(options.verb, "--optimizer") && spec.mode == Mode::kTrain;
+  return !given && question.of_step && spec.mode == Mode::kTrain;
 }
 
 bool IsPipe(const std::string& file) {
@@ -24,18 +24,18 @@ bool IsPipe(const std::string& file) {
   return !std::filesystem::is_regular_file(file, ignored);
 }
 
-void TakeOptimizer(const RecordedOptimizer& told, Options* options) {
-  TrainingSpec& spec = options->spec;
+void TakeOptimizer(const RecordedOptimizer& told, Question* question) {
+  TrainingSpec& spec = question->spec;
   const Result<Optimizer> optimizer = ParseOptimizer(told.name);
   if (!optimizer.ok()) {
-    options->notes.Add({"unknown-optimizer", Severity::kWarning, "--optimizer",
-                        "the file names an optimizer that vramplan does not know, so " +
-                            std::string(Name(spec.optimizer)) + " is assumed",
-                        "type --optimizer with the one that is nearest"});
+    question->notes.Add({"unknown-optimizer", Severity::kWarning, "--optimizer",
+                         "the file names an optimizer that vramplan does not know, so " +
+                             std::string(Name(spec.optimizer)) + " is assumed",
+                         "type --optimizer with the one that is nearest"});
     return;
   }
   spec.optimizer = *optimizer;
-  options->optimizer_of_file = true;
+  question->optimizer_of_file = true;
   if (!spec.given.contains("weight-decay"))
     spec.weight_decay = told.weight_decay.value_or(DefaultWeightDecay(*optimizer));
   if (told.momentum) spec.momentum = *told.momentum;
@@ -56,8 +56,8 @@ std::optional<Precision> PrecisionOf(const Facts& facts) {
   return std::nullopt;
 }
 
-void TakePrecision(const Facts& facts, Options* options) {
-  TrainingSpec& spec = options->spec;
+void TakePrecision(const Facts& facts, Question* question) {
+  TrainingSpec& spec = question->spec;
   const std::optional<Precision> precision = PrecisionOf(facts);
   if (!precision || spec.framework.runtime != Runtime::kPyTorch) return;
   if (spec.given.contains("precision") && spec.precision != *precision) return;
@@ -67,25 +67,21 @@ void TakePrecision(const Facts& facts, Options* options) {
 
 }  // namespace
 
-void NoteOptimizerOfPipe(const Options& options, const std::optional<Facts>& facts, Notes* notes) {
-  if (!facts || !facts->optimizer || !MayTake(options) || !IsPipe(options.file)) return;
+void NoteOptimizerOfPipe(const Question& question, const std::optional<Facts>& facts, Notes* notes) {
+  if (!facts || !facts->optimizer || !MayTake(question) || !IsPipe(question.model)) return;
   notes->Add({"optimizer-of-pipe", Severity::kWarning, "--optimizer",
               "the model names its optimizer, " + facts->optimizer->name + ", which is not taken from a pipe",
               "type --optimizer, or name the file"});
 }
 
-Status TakeSpecOfFile(Options* options) {
-  if (TakesFile(options->verb) || !options->model.empty()) {
-    if (const Status named = TakeNamed(options); !named.ok() || options->named != nullptr) return named;
-  }
-  if (!TakesOption(options->verb, "--precision")) return Done();
-  const std::string& model =
-      options->model.empty() ? options->file : options->model;  // explain, watch: a log, a process
-  if (IsPipe(model)) return Done();
-  const std::optional<Facts> facts = FactsIn(model);
+Status TakeSpecOfFile(Question* question) {
+  if (question->model.empty()) return Done();
+  if (const Status named = TakeNamed(question); !named.ok() || question->named != nullptr) return named;
+  if (!question->of_step || IsPipe(question->model)) return Done();
+  const std::optional<Facts> facts = FactsIn(question->model);
   if (!facts) return Done();
-  if (MayTake(*options) && facts->optimizer) TakeOptimizer(*facts->optimizer, options);
-  TakePrecision(*facts, options);
+  if (MayTake(*question) && facts->optimizer) TakeOptimizer(*facts->optimizer, question);
+  TakePrecision(*facts, question);
   return Done();
 }
 

@@ -1,4 +1,4 @@
-#include "planner/cli/check_inputs.h"
+#include "planner/answers/check_inputs.h"
 
 #include <algorithm>
 #include <map>
@@ -37,7 +37,7 @@ bool PicksRowsOfBatch(const Shapes& shapes, const Node& node) {
 
 }  // namespace
 
-Status CheckBatch(const Options& options, const Graph& graph, const Binding& binding) {
+Status CheckBatch(const Question& question, const Graph& graph, const Binding& binding) {
   struct Said {
     std::string by;
     int64_t batch = 0;
@@ -52,12 +52,12 @@ Status CheckBatch(const Options& options, const Graph& graph, const Binding& bin
               "its batch is " + std::to_string(batch) + ", and " + said->by + " says " + std::to_string(said->batch),
               "give both the same batch, or leave one of them out"};
   };
-  if (options.batch) add("--batch", *options.batch);
-  if (const auto named = options.bind.dims.find(binding.batch_symbol); named != options.bind.dims.end())
+  if (question.batch) add("--batch", *question.batch);
+  if (const auto named = question.bind.dims.find(binding.batch_symbol); named != question.bind.dims.end())
     add("--dim " + named->first, named->second);
   for (const auto& [id, shape] : binding.inputs) {
-    const auto lengths = options.bind.inputs.find(graph[id].name);
-    if (lengths == options.bind.inputs.end()) continue;
+    const auto lengths = question.bind.inputs.find(graph[id].name);
+    if (lengths == question.bind.inputs.end()) continue;
     for (int axis = 0; axis < shape.rank(); ++axis) {
       const size_t at = static_cast<size_t>(axis);
       if (shape[axis] == Dim::Batch() && at < lengths->second.size())
@@ -105,10 +105,10 @@ void NoteBatchAxes(const Graph& graph, const Shapes& shapes, const Binding& bind
   }
 }
 
-Status CheckEmpty(const Options& options, const Graph& graph, const Result<Shapes>& inferred) {
-  const auto zero =
-      std::find_if(options.bind.dims.begin(), options.bind.dims.end(), [](const auto& dim) { return dim.second == 0; });
-  if (zero == options.bind.dims.end()) return Done();
+Status CheckEmpty(const Question& question, const Graph& graph, const Result<Shapes>& inferred) {
+  const auto zero = std::find_if(question.bind.dims.begin(), question.bind.dims.end(),
+                                 [](const auto& dim) { return dim.second == 0; });
+  if (zero == question.bind.dims.end()) return Done();
   const auto refused = [&](const std::string& what) {
     return Error{ErrorCode::kUsage, "--dim " + zero->first + "=0",
                  "the model cannot compute with a length of 0: " + what, "type --dim " + zero->first + "=1 or more"};

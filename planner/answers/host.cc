@@ -1,4 +1,4 @@
-#include "planner/cli/host.h"
+#include "planner/answers/host.h"
 
 #include <algorithm>
 
@@ -53,7 +53,7 @@ Tensors TensorsOf(const Timeline& timeline, int64_t batch) {
 
 }  // namespace
 
-Result<HostMemory> HostOf(const Prepared& prepared, const Options& options, const TrainingSpec& spec,
+Result<HostMemory> HostOf(const Prepared& prepared, const Question& question, const TrainingSpec& spec,
                           const CardFit& fit) {
   const int64_t batch = prepared.question.batch;
   TrainingSpec on_cpu = spec;
@@ -64,15 +64,15 @@ Result<HostMemory> HostOf(const Prepared& prepared, const Options& options, cons
   Notes already_told;
   const Result<Timeline> step = LayOut(prepared, on_cpu, batch, &already_told);
   if (!step.ok()) return step.error();
-  HostQuestion question;
-  question.batch = batch;
-  question.loader = options.loader;
-  if (question.loader.sample == Bytes()) question.loader.sample = SampleBytes(*step);
-  question.model = prepared.question.model.parameter_bytes + prepared.question.model.buffer_bytes;
+  HostQuestion host_question;
+  host_question.batch = batch;
+  host_question.loader = question.loader;
+  if (host_question.loader.sample == Bytes()) host_question.loader.sample = SampleBytes(*step);
+  host_question.model = prepared.question.model.parameter_bytes + prepared.question.model.buffer_bytes;
   const Tensors tensors = TensorsOf(*step, batch);
-  question.tensors = tensors.all;
-  question.passing = tensors.passing;
-  HostMemory host = HostMemoryOf(question);
+  host_question.tensors = tensors.all;
+  host_question.passing = tensors.passing;
+  HostMemory host = HostMemoryOf(host_question);
   CardBytes card;
   card.needs = DeviceBytes(fit.peak, fit.device.context.likely);
   card.has = fit.device.available();
@@ -80,7 +80,7 @@ Result<HostMemory> HostOf(const Prepared& prepared, const Options& options, cons
   card.workspaces = fit.peak.moment.categories[static_cast<size_t>(Category::kWorkspace)];
   card.allocator = fit.peak.peak.reserved - fit.peak.moment.levels.requested;
   const Bytes tensors_on_card = fit.peak.moment.levels.requested - card.workspaces;
-  card.update = tensors_on_card > question.tensors ? tensors_on_card - question.tensors : Bytes();
+  card.update = tensors_on_card > host_question.tensors ? tensors_on_card - host_question.tensors : Bytes();
   host.cause = CauseText(card, host);
   return host;
 }

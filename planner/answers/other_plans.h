@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "planner/cli/choose_device.h"
-#include "planner/cli/options.h"
-#include "planner/cli/prepare.h"
+#include "planner/answers/choose_device.h"
+#include "planner/answers/prepare.h"
+#include "planner/answers/question.h"
 #include "planner/report/fit.h"
 
 namespace vramplan {
@@ -16,7 +16,7 @@ namespace vramplan {
 // Of a question whose verdict is `now` at `batch`: checkpoints, an 8-bit optimizer, LoRA, QLoRA, from what changes least to
 // what saves most, and more cards; those with which the verdict is better. Of one that serves: packed weights. Empty: none,
 // or it is no named model.
-std::vector<Remedy> RemediesOf(const Options& options, const ChosenDevice& chosen, int64_t batch, Verdict now);
+std::vector<Remedy> RemediesOf(const Question& question, const ChosenDevice& chosen, int64_t batch, Verdict now);
 
 // The question of `plan` with adapters in place of all weights: LoRA, and QLoRA. Empty: it has them, or it is no named
 // model that trains.
@@ -25,9 +25,9 @@ struct AdaptedStep {
   TrainingSpec spec;
   Prepared prepared;
 };
-std::vector<AdaptedStep> AdaptedSteps(const Options& options);
+std::vector<AdaptedStep> AdaptedSteps(const Question& question);
 
 // Of a model that serves, `sequences` at once.
-Result<Serving> ServingOf(const Options& options, const ChosenDevice& chosen, int64_t sequences);
+Result<Serving> ServingOf(const Question& question, const ChosenDevice& chosen, int64_t sequences);
 
 }  // namespace vramplan

@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "planner/cli/judge.h"
-#include "planner/cli/prepare.h"
+#include "planner/answers/judge.h"
+#include "planner/answers/prepare.h"
 #include "planner/picture/batch_chart.h"
 #include "planner/picture/step_pictures.h"
 
@@ -18,7 +18,7 @@ struct DrawnStep {
   const Timeline& timeline;
   int64_t batch = 1;
   const TrainingSpec& spec;
-  const AllocatorConfig& given;  // of the options
+  const AllocatorConfig& given;  // of the question
   ContextBand context;
   std::optional<Device> device;
 };

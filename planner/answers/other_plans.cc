@@ -1,4 +1,4 @@
-#include "planner/cli/other_plans.h"
+#include "planner/answers/other_plans.h"
 
 #include <algorithm>
 #include <functional>
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "graph/architectures/named.h"
-#include "planner/cli/judge.h"
-#include "planner/cli/named_model.h"
+#include "planner/answers/judge.h"
+#include "planner/answers/named_model.h"
 #include "planner/report/parts/breakdown.h"
 
 namespace vramplan {
@@ -18,16 +18,16 @@ constexpr int64_t kShortestServed = 1024, kLongestServed = 1 << 20;
 constexpr int64_t kUsualRank = 16;
 constexpr size_t kMostRemedies = 3;
 
-// The answer of fit to these options, at this batch. `searches`: whether other batches are searched, which takes most of
+// The verdict about another question, at this batch. `searches`: whether other batches are searched, which takes most of
 // the time, by the verdict about this one; null: they are.
-Result<CardFit> FitOf(Options options, const ChosenDevice& chosen, int64_t batch,
-                      const std::function<bool(Verdict)>& searches = nullptr) {
-  if (const Status named = TakeNamed(&options); !named.ok()) return named.error();
-  Result<Prepared> prepared = Prepare(options);
+Result<CardFit> JudgedAs(Question question, const ChosenDevice& chosen, int64_t batch,
+                         const std::function<bool(Verdict)>& searches = nullptr) {
+  if (const Status named = TakeNamed(&question); !named.ok()) return named.error();
+  Result<Prepared> prepared = Prepare(question);
   if (!prepared.ok()) return prepared.error();
-  const TrainingSpec spec = SpecOn(chosen, options.spec);
+  const TrainingSpec spec = SpecOn(chosen, question.spec);
   StepEnds steps(*prepared, spec);
-  CardJudge judge(steps, chosen.device, options.allocator);
+  CardJudge judge(steps, chosen.device, question.allocator);
   if (searches == nullptr) return judge.At(batch);
   const Result<BothEnds> step = steps.At(batch);
   if (!step.ok()) return step.error();
@@ -42,10 +42,10 @@ bool IsBetter(Verdict verdict, Verdict now) {
 }
 
 // The same where it is better. The batches of what is not are nobody's question.
-std::optional<CardFit> WhereItFits(Options options, const ChosenDevice& chosen, int64_t batch, Verdict now,
+std::optional<CardFit> WhereItFits(Question question, const ChosenDevice& chosen, int64_t batch, Verdict now,
                                    bool with_batches = true) {
-  Result<CardFit> fit =
-      FitOf(std::move(options), chosen, batch, [&](Verdict verdict) { return with_batches && IsBetter(verdict, now); });
+  Result<CardFit> fit = JudgedAs(std::move(question), chosen, batch,
+                                 [&](Verdict verdict) { return with_batches && IsBetter(verdict, now); });
   if (!fit.ok() || !IsBetter(fit->verdict, now)) return std::nullopt;
   return *std::move(fit);
 }
@@ -68,18 +68,18 @@ struct Change {
   bool halves = false;  // --precision amp-fp16: diffusers' scripts freeze the base in halves then
 
   // False: the question has that already.
-  bool Apply(Options* options) const {
-    TrainingSpec& spec = options->spec;
-    if ((checkpoints && !spec.checkpoint.empty()) || (packed && options->quant)) return false;
+  bool Apply(Question* question) const {
+    TrainingSpec& spec = question->spec;
+    if ((checkpoints && !spec.checkpoint.empty()) || (packed && question->quant)) return false;
     if (eight_bits && spec.optimizer != Optimizer::kAdam && spec.optimizer != Optimizer::kAdamW) return false;
-    if (adapters && options->lora && !packed) return false;  // what is left of it is a change of its own
+    if (adapters && question->lora && !packed) return false;  // what is left of it is a change of its own
     if (checkpoints) spec.checkpoint = {"all"};
     if (eight_bits) spec.optimizer = spec.optimizer == Optimizer::kAdam ? Optimizer::kAdam8bit : Optimizer::kAdamW8bit;
-    if (adapters && !options->lora) {
-      options->lora = Lora{kUsualRank, {}, 0};
-      if (options->named->templates.lora_targets.empty()) options->lora->targets = {"all-linear"};
+    if (adapters && !question->lora) {
+      question->lora = Lora{kUsualRank, {}, 0};
+      if (question->named->templates.lora_targets.empty()) question->lora->targets = {"all-linear"};
     }
-    if (packed) options->quant = Quantization{"nf4", true};
+    if (packed) question->quant = Quantization{"nf4", true};
     if (halves && IsAutocast(spec.precision)) return false;
     if (halves) {
       spec.precision = Precision::kAmpFp16;
@@ -88,7 +88,7 @@ struct Change {
     return true;
   }
 
-  std::string Typed(const Options& changed, const Options& before) const {
+  std::string Typed(const Question& changed, const Question& before) const {
     std::string text;
     if (changed.lora && !before.lora)
       text +=
@@ -104,15 +104,15 @@ struct Change {
 };
 
 // The fewest cards, of powers of two, that hold it together; with checkpoints, too, where fewer do then.
-std::vector<Remedy> OnMoreCards(const Options& options, const ChosenDevice& chosen, int64_t batch, Verdict now) {
+std::vector<Remedy> OnMoreCards(const Question& question, const ChosenDevice& chosen, int64_t batch, Verdict now) {
   constexpr int kMost = 8;  // 2 to the power of it
   std::vector<Remedy> remedies;
-  if (options.spec.strategy == Strategy::kDdp || options.spec.mode != Mode::kTrain) return remedies;
+  if (question.spec.strategy == Strategy::kDdp || question.spec.mode != Mode::kTrain) return remedies;
   int fewest_before = kMost + 1;
   for (const bool checkpoints : {false, true}) {
-    if (checkpoints && !options.spec.checkpoint.empty()) break;
+    if (checkpoints && !question.spec.checkpoint.empty()) break;
     const auto on = [&](int power, bool with_batches) {
-      Options changed = options;
+      Question changed = question;
       changed.spec.strategy = Strategy::kFsdp2;
       changed.spec.ranks = 1 << power;
       if (checkpoints) changed.spec.checkpoint = {"all"};
@@ -149,41 +149,41 @@ constexpr Change kOfServing[] = {{.packed = true}};
 
 }  // namespace
 
-std::vector<Remedy> RemediesOf(const Options& options, const ChosenDevice& chosen, int64_t batch, Verdict now) {
+std::vector<Remedy> RemediesOf(const Question& question, const ChosenDevice& chosen, int64_t batch, Verdict now) {
   std::vector<Remedy> remedies;
-  const bool serves = options.spec.mode == Mode::kServe;
-  if (options.named == nullptr || (options.spec.mode != Mode::kTrain && !serves) ||
-      options.spec.framework.runtime != Runtime::kPyTorch)
+  const bool serves = question.spec.mode == Mode::kServe;
+  if (question.named == nullptr || (question.spec.mode != Mode::kTrain && !serves) ||
+      question.spec.framework.runtime != Runtime::kPyTorch)
     return remedies;
   const std::span<const Change> changes = serves ? kOfServing
-                                          : options.named->templates.OfDiffusers()
+                                          : question.named->templates.OfDiffusers()
                                               ? std::span<const Change>(kOfDenoisers)
                                               : std::span<const Change>(kChanges);
   for (const Change& change : changes) {
     if (remedies.size() == kMostRemedies) break;
-    Options changed = options;
+    Question changed = question;
     if (!change.Apply(&changed)) continue;
-    const std::string typed = change.Typed(changed, options);
+    const std::string typed = change.Typed(changed, question);
     const std::optional<CardFit> fit = WhereItFits(std::move(changed), chosen, batch, now);
     if (!fit) continue;
     remedies.push_back(RemedyOf(typed, *fit));
   }
-  std::ranges::move(OnMoreCards(options, chosen, batch, now), std::back_inserter(remedies));
+  std::ranges::move(OnMoreCards(question, chosen, batch, now), std::back_inserter(remedies));
   return remedies;
 }
 
-std::vector<AdaptedStep> AdaptedSteps(const Options& options) {
+std::vector<AdaptedStep> AdaptedSteps(const Question& question) {
   std::vector<AdaptedStep> steps;
-  if (options.named == nullptr || options.lora || options.quant || options.spec.mode != Mode::kTrain) return steps;
+  if (question.named == nullptr || question.lora || question.quant || question.spec.mode != Mode::kTrain) return steps;
   for (const bool packed : {false, true}) {
     const Change change{.adapters = true, .packed = packed};
-    Options changed = options;
+    Question changed = question;
     change.Apply(&changed);
-    const std::string typed = change.Typed(changed, options);
+    const std::string typed = change.Typed(changed, question);
     if (const Status named = TakeNamed(&changed); !named.ok()) continue;
     Result<Prepared> prepared = Prepare(changed);
     if (!prepared.ok()) continue;
-    TrainingSpec spec = options.spec;  // with what the card decides
+    TrainingSpec spec = question.spec;  // with what the card decides
     spec.precision = changed.spec.precision;
     spec.precision_of_file = changed.spec.precision_of_file;
     spec.recorded_in_fp32 = changed.spec.recorded_in_fp32;
@@ -192,17 +192,17 @@ std::vector<AdaptedStep> AdaptedSteps(const Options& options) {
   return steps;
 }
 
-Result<Serving> ServingOf(const Options& options, const ChosenDevice& chosen, int64_t sequences) {
-  const auto [length, positions] = ServedLength(*options.named);
+Result<Serving> ServingOf(const Question& question, const ChosenDevice& chosen, int64_t sequences) {
+  const auto [length, positions] = ServedLength(*question.named);
   const auto at = [&, length = length](int64_t tokens) {
-    Options changed = options;
+    Question changed = question;
     changed.bind.dims[length] = tokens;
-    return FitOf(std::move(changed), chosen, sequences);
+    return JudgedAs(std::move(changed), chosen, sequences);
   };
   Serving serving;
   serving.sequences = sequences;
-  serving.tokens = options.bind.dims.contains(length) ? options.bind.dims.at(length)
-                                                      : options.named->templates.lengths.front().usual;
+  serving.tokens = question.bind.dims.contains(length) ? question.bind.dims.at(length)
+                                                       : question.named->templates.lengths.front().usual;
   const int64_t most = positions > 0 ? std::min(positions, kLongestServed) : kLongestServed;
   if (positions > 0) serving.most = positions;
   int64_t fails = most + kServedStep;  // the shortest that is known not to be safe

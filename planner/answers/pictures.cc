@@ -1,9 +1,9 @@
-#include "planner/cli/pictures.h"
+#include "planner/answers/pictures.h"
 
 #include <algorithm>
 #include <set>
 
-#include "planner/cli/parallel.h"
+#include "planner/answers/parallel.h"
 #include "planner/report/record.h"
 #include "planner/runtimes/runtime.h"
 

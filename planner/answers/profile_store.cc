@@ -1,4 +1,4 @@
-#include "planner/cli/profile_store.h"
+#include "planner/answers/profile_store.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,10 +1,10 @@
-#include "planner/cli/choose_device.h"
+#include "planner/answers/choose_device.h"
 
 #include <algorithm>
 #include <charconv>
 #include <sstream>
 
-#include "planner/cli/profile_store.h"
+#include "planner/answers/profile_store.h"
 #include "planner/report/json/profile_json.h"
 #include "planner/runtimes/runtime.h"
 #include "planner/spec/nearest.h"
@@ -16,16 +16,16 @@ namespace {
 constexpr std::string_view kAuto = "auto";
 
 // What the runtime's allocator may take once its context is there.
-void TakePool(const Options& options, ChosenDevice* chosen) {
+void TakePool(const Question& question, ChosenDevice* chosen) {
   const Device& device = chosen->device;
   chosen->device.pool =
-      PoolOn(options.spec, device.usable, device.usable - device.context.likely - device.reserve - device.held,
+      PoolOn(question.spec, device.usable, device.usable - device.context.likely - device.reserve - device.held,
              chosen->capability);
 }
 
 // A card of this machine, and what others hold of it: all of what CUDA calls its total that is not free.
-Result<ChosenDevice> MachineDevice(const Options& options, Probe* machine) {
-  Result<CardFacts> facts = PickCard(options.gpu, machine);
+Result<ChosenDevice> MachineDevice(const Question& question, Probe* machine) {
+  Result<CardFacts> facts = PickCard(question.gpu, machine);
   if (!facts.ok()) return facts.error();
   Card card;
   if (std::optional<Card> known = CatalogueCardOf(*facts)) card = *std::move(known);
@@ -34,7 +34,7 @@ Result<ChosenDevice> MachineDevice(const Options& options, Probe* machine) {
   card.capability = {facts->capability_major, facts->capability_minor};
   card.multiprocessors = facts->multiprocessors;
   card.source = "this machine's card " + std::to_string(facts->index);
-  ChosenDevice chosen = DeviceOf(card, options);
+  ChosenDevice chosen = DeviceOf(card, question);
   if (facts->free) {
     chosen.device.held = std::max(Bytes(), facts->usable - *facts->free);
   } else {
@@ -53,21 +53,21 @@ Result<ChosenDevice> MachineDevice(const Options& options, Probe* machine) {
 }
 
 // --gpu or --gpu-memory, or the card that was measured.
-Result<std::optional<ChosenDevice>> NamedDevice(const Options& options, const std::optional<Profile>& profile,
+Result<std::optional<ChosenDevice>> NamedDevice(const Question& question, const std::optional<Profile>& profile,
                                                 Probe* machine) {
-  if (IsAuto(options.gpu)) {
-    Result<ChosenDevice> found = MachineDevice(options, machine);
+  if (IsAuto(question.gpu)) {
+    Result<ChosenDevice> found = MachineDevice(question, machine);
     if (!found.ok()) return found.error();
     return std::optional(*std::move(found));
   }
-  if (!options.gpu.empty()) {
-    const Result<Card> card = FindCard(options.gpu);
+  if (!question.gpu.empty()) {
+    const Result<Card> card = FindCard(question.gpu);
     if (!card.ok()) return card.error();
-    ChosenDevice chosen = DeviceOf(*card, options);
-    NoteCards(options, {&*card}, &chosen.notes);
-    if (options.gpu_memory > card->usable) {
+    ChosenDevice chosen = DeviceOf(*card, question);
+    NoteCards(question, {&*card}, &chosen.notes);
+    if (question.gpu_memory > card->usable) {
       chosen.notes.Add({"more-than-usable", Severity::kWarning, "--gpu-memory",
-                        ToString(*options.gpu_memory) + " is more than a program gets on a " + card->name + ": " +
+                        ToString(*question.gpu_memory) + " is more than a program gets on a " + card->name + ": " +
                             ToString(card->usable),
                         "leave --gpu-memory out"});
     }
@@ -77,24 +77,24 @@ Result<std::optional<ChosenDevice>> NamedDevice(const Options& options, const st
   if (profile) {
     bare.name = profile->name;
     bare.usable = profile->usable;
-    bare.source = "measured, " + options.profile;
+    bare.source = "measured, " + question.profile;
     bare.capability = profile->capability;
     bare.multiprocessors = profile->multiprocessors;
-    return std::optional(DeviceOf(bare, options));
+    return std::optional(DeviceOf(bare, question));
   }
-  if (!options.gpu_memory) return std::optional<ChosenDevice>();
-  bare.name = "a card of " + ToString(*options.gpu_memory);
+  if (!question.gpu_memory) return std::optional<ChosenDevice>();
+  bare.name = "a card of " + ToString(*question.gpu_memory);
   const TrainingSpec defaults;
   bare.capability = defaults.capability;
   bare.multiprocessors = defaults.multiprocessors;
-  return std::optional(DeviceOf(bare, options));
+  return std::optional(DeviceOf(bare, question));
 }
 
 // What was measured replaces what the catalogue says.
-void Apply(const Profile& profile, const std::string& file, const Options& options, ChosenDevice* chosen) {
+void Apply(const Profile& profile, const std::string& file, const Question& question, ChosenDevice* chosen) {
   chosen->profile = file;
-  if (profile.context && !options.context) chosen->device.context = *profile.context;
-  TakePool(options, chosen);
+  if (profile.context && !question.context) chosen->device.context = *profile.context;
+  TakePool(question, chosen);
   if (profile.rates) {
     chosen->rates = *profile.rates;
     chosen->rates_known = true;
@@ -104,25 +104,25 @@ void Apply(const Profile& profile, const std::string& file, const Options& optio
 }
 
 // What is kept for others leaves something.
-Status CheckReserve(const Options& options, const ChosenDevice& chosen) {
-  if (options.reserve < chosen.device.usable || options.reserve == Bytes()) return Done();
+Status CheckReserve(const Question& question, const ChosenDevice& chosen) {
+  if (question.reserve < chosen.device.usable || question.reserve == Bytes()) return Done();
   return Error{ErrorCode::kUsage, "--reserve",
-               ToString(options.reserve) + " for others leaves none of the " + ToString(chosen.device.usable) + " (" +
+               ToString(question.reserve) + " for others leaves none of the " + ToString(chosen.device.usable) + " (" +
                    chosen.device.name + ")",
                "type less, for example --reserve 500MiB"};
 }
 
 }  // namespace
 
-Result<std::vector<const Card*>> CardsAsked(const Options& options) {
+Result<std::vector<const Card*>> CardsAsked(const Question& question) {
   std::vector<const Card*> asked;
-  if (options.gpu == "all") {
+  if (question.gpu == "all") {
     for (const Card& card : Cards()) {
-      if (Runs(card, options.spec.framework)) asked.push_back(&card);
+      if (Runs(card, question.spec.framework)) asked.push_back(&card);
     }
     return asked;
   }
-  std::istringstream names(options.gpu);
+  std::istringstream names(question.gpu);
   for (std::string name; std::getline(names, name, ',');) {
     const Result<Card> card = FindCard(name);
     if (!card.ok()) return card.error();
@@ -134,18 +134,18 @@ Result<std::vector<const Card*>> CardsAsked(const Options& options) {
   return asked;
 }
 
-std::vector<const Card*> SmallestFirst(const Options& options) {
-  if (options.gpu == "all" || !AsksOfMany(options.gpu)) return CardsFor(options.spec.framework);
-  Result<std::vector<const Card*>> asked = CardsAsked(options);
+std::vector<const Card*> SmallestFirst(const Question& question) {
+  if (question.gpu == "all" || !AsksOfMany(question.gpu)) return CardsFor(question.spec.framework);
+  Result<std::vector<const Card*>> asked = CardsAsked(question);
   if (!asked.ok()) return {};
   std::ranges::stable_sort(*asked, [](const Card* a, const Card* b) { return a->usable < b->usable; });
   return *std::move(asked);
 }
 
-void NoteCards(const Options& options, const std::vector<const Card*>& cards, Notes* notes) {
-  const Framework framework = options.spec.framework;
-  if (framework.runtime != Runtime::kPyTorch || !TakesOption(options.verb, "--framework")) return;
-  const auto capability = [&](const Card* card) { return options.capability.value_or(card->capability); };
+void NoteCards(const Question& question, const std::vector<const Card*>& cards, Notes* notes) {
+  const Framework framework = question.spec.framework;
+  if (framework.runtime != Runtime::kPyTorch || !question.of_step) return;
+  const auto capability = [&](const Card* card) { return question.capability.value_or(card->capability); };
   const auto old = [&](const Card* card) { return card->nvidia && capability(card) < LowestCapability(framework); };
   const std::string version = "PyTorch " + ToString(framework).substr(std::string("pytorch@").size());
   const auto before = [](const std::vector<const Card*>& of) {
@@ -153,7 +153,7 @@ void NoteCards(const Options& options, const std::vector<const Card*>& cards, No
     const std::optional<Framework> last = LastFor((*newest)->capability);
     return last ? "type --framework " + ToString(*last) : std::string();
   };
-  if (options.gpu == "all") {
+  if (question.gpu == "all") {
     std::vector<const Card*> left_out;
     for (const Card& card : Cards()) {
       if (!Runs(card, framework)) left_out.push_back(&card);
@@ -165,7 +165,7 @@ void NoteCards(const Options& options, const std::vector<const Card*>& cards, No
                   before(left_out)});
     }
   }
-  const Precision precision = options.spec.precision;
+  const Precision precision = question.spec.precision;
   const bool bf16 = precision == Precision::kBf16 || precision == Precision::kAmpBf16;
   std::vector<const Card*> without_wheel;
   std::string emulating;
@@ -236,40 +236,40 @@ std::optional<Card> CatalogueCardOf(const CardFacts& facts) {
   return nearest == nullptr ? std::nullopt : std::optional(*nearest);
 }
 
-ChosenDevice DeviceOf(const Card& card, const Options& options) {
+ChosenDevice DeviceOf(const Card& card, const Question& question) {
   ChosenDevice chosen;
   chosen.id = card.id;
   chosen.nvidia = card.nvidia;
-  chosen.capability = options.capability.value_or(card.capability);
+  chosen.capability = question.capability.value_or(card.capability);
   chosen.multiprocessors = card.multiprocessors;
   chosen.rates = RatesOf(card, &chosen.rates_known);
   chosen.device.name = card.name;
-  chosen.device.usable = options.gpu_memory.value_or(card.usable);
-  chosen.device.source = options.gpu_memory ? "given with --gpu-memory" : card.source;
-  chosen.device.context = options.context ? GivenContext(*options.context)
-                                          : ContextOf(chosen.capability, options.spec.framework, card.nvidia);
-  chosen.device.reserve = options.reserve;
-  TakePool(options, &chosen);
+  chosen.device.usable = question.gpu_memory.value_or(card.usable);
+  chosen.device.source = question.gpu_memory ? "given with --gpu-memory" : card.source;
+  chosen.device.context = question.context ? GivenContext(*question.context)
+                                           : ContextOf(chosen.capability, question.spec.framework, card.nvidia);
+  chosen.device.reserve = question.reserve;
+  TakePool(question, &chosen);
   return chosen;
 }
 
-Result<std::optional<ChosenDevice>> ChooseDevice(const Options& options, Probe* machine) {
+Result<std::optional<ChosenDevice>> ChooseDevice(const Question& question, Probe* machine) {
   std::optional<Profile> profile;
-  if (!options.profile.empty()) {
-    Result<Profile> read = ReadProfile(options.profile);
+  if (!question.profile.empty()) {
+    Result<Profile> read = ReadProfile(question.profile);
     if (!read.ok()) return read.error();
     profile = *std::move(read);
   }
-  Result<std::optional<ChosenDevice>> found = NamedDevice(options, profile, machine);
+  Result<std::optional<ChosenDevice>> found = NamedDevice(question, profile, machine);
   if (!found.ok() || !*found) return found;
   ChosenDevice& chosen = **found;
-  if (const Status reserve = CheckReserve(options, chosen); !reserve) return reserve.error();
+  if (const Status reserve = CheckReserve(question, chosen); !reserve) return reserve.error();
   if (!profile) {
     if (!chosen.facts) return found;
     const std::optional<StoredProfile> stored = FindStoredProfile(*chosen.facts, ProfileFolders(), &chosen.notes);
-    TakePool(options, &chosen);
+    TakePool(question, &chosen);
     if (!stored) return found;
-    Apply(stored->profile, stored->file, options, &chosen);
+    Apply(stored->profile, stored->file, question, &chosen);
     if (const Result<DriverFacts> driver = machine->Driver(); driver.ok() && driver->driver != stored->profile.driver) {
       chosen.notes.Add({"profile-driver", Severity::kWarning, stored->file,
                         "was measured with driver " + stored->profile.driver + ", and this is " + driver->driver +
@@ -278,14 +278,14 @@ Result<std::optional<ChosenDevice>> ChooseDevice(const Options& options, Probe* 
     }
     return found;
   }
-  if (chosen.capability != profile->capability && !options.capability) {
+  if (chosen.capability != profile->capability && !question.capability) {
     return Error{ErrorCode::kUsage, "--profile",
-                 options.profile + " was measured on " + profile->name + ", capability " +
+                 question.profile + " was measured on " + profile->name + ", capability " +
                      ToString(profile->capability) + ", and " + chosen.device.name + " has " +
                      ToString(chosen.capability),
                  "leave --gpu out"};
   }
-  Apply(*profile, options.profile, options, &chosen);
+  Apply(*profile, question.profile, question, &chosen);
   return found;
 }
 
@@ -299,9 +299,14 @@ TrainingSpec SpecOn(const ChosenDevice& chosen, const TrainingSpec& spec) {
   return on;
 }
 
-TrainingSpec SpecOf(const Options& options, const std::optional<ChosenDevice>& chosen) {
-  TrainingSpec spec = options.spec;
-  if (options.capability) spec.capability = *options.capability;
+ContextBand ContextFor(const Question& question, const std::optional<ChosenDevice>& chosen, const TrainingSpec& spec) {
+  if (chosen) return chosen->device.context;
+  return question.context ? GivenContext(*question.context) : ContextOf(spec.capability, spec.framework);
+}
+
+TrainingSpec SpecOf(const Question& question, const std::optional<ChosenDevice>& chosen) {
+  TrainingSpec spec = question.spec;
+  if (question.capability) spec.capability = *question.capability;
   return chosen ? SpecOn(*chosen, spec) : spec;
 }
 

@@ -8,18 +8,19 @@
 
 #include <vector>
 
-#include "planner/cli/prepare.h"
+#include "planner/answers/prepare.h"
 #include "planner/report/parts/assumption.h"
 
 namespace vramplan {
 
 struct DoubtedStep {
   const Prepared& prepared;
-  const Options& options;
+  const Question& question;
   const TrainingSpec& spec;
   int64_t batch;
   const Timeline& likely;  // laid out for `spec`, at `batch` or near it
   Bytes requested;         // its peak at `batch`
+  bool brief = false;      // what its line of assumptions says in a word is left out
 };
 
 // In the order of the rows. What cannot be laid out under another answer is left out.

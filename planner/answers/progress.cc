@@ -1,4 +1,4 @@
-#include "planner/cli/progress.h"
+#include "planner/answers/progress.h"
 
 namespace vramplan {
 namespace {

@@ -1,4 +1,4 @@
-#include "planner/cli/doubts.h"
+#include "planner/answers/doubts.h"
 
 #include <algorithm>
 #include <optional>
@@ -36,9 +36,7 @@ std::string Count(int count, const std::string& one, const std::string& many) {
 }
 
 // A brief answer leaves out what its line of assumptions says in a word, so that it need not be laid out.
-bool IsLeftOut(const Options& options, bool said_elsewhere) {
-  return said_elsewhere && options.format == Format::kText && !options.verbose;
-}
+bool IsLeftOut(const DoubtedStep& step, bool said_elsewhere) { return said_elsewhere && step.brief; }
 
 // Of other layers, with the likely names, or with these.
 Result<PeaksByPhase> Peaks(const DoubtedStep& step, const Layers& layers) {
@@ -80,7 +78,7 @@ std::optional<Doubt> FoldedNorms(const DoubtedStep& step) {
                               " that the export folded into convolutions " + (restored == 1 ? "runs" : "run") +
                               " in the code",
                       .settle = "--assume-batchnorm off leaves them out"};
-  PutBack without = step.options.put_back;
+  PutBack without = step.question.put_back;
   without.batch_norms = false;
   AddWith(step, without, false, &doubt);
   return doubt;
@@ -90,16 +88,16 @@ std::optional<Doubt> FoldedNorms(const DoubtedStep& step) {
 // they stood nobody knows: in transformers behind products and probabilities, elsewhere behind activations if at all.
 std::optional<Doubt> Dropouts(const DoubtedStep& step) {
   constexpr double kUsual = 0.1;  // of BERT, GPT-2, T5, ViT (their papers and configurations)
-  if (step.spec.mode != Mode::kTrain || step.options.put_back.dropout > 0) return std::nullopt;
+  if (step.spec.mode != Mode::kTrain || step.question.put_back.dropout > 0) return std::nullopt;
   if (!step.prepared.question.model.MayLackDropouts()) return std::nullopt;
   const bool said_elsewhere = MissingDropouts(step.prepared.layers) == 0;
-  if (IsLeftOut(step.options, said_elsewhere)) return std::nullopt;
+  if (IsLeftOut(step, said_elsewhere)) return std::nullopt;
   Doubt doubt;
   doubt.assumption = {.code = "lost-dropouts",
                       .text = "assumed: the model has no dropout; an export of model.eval() loses them",
                       .settle = "--assume-dropout 0.1, or export model.train()",
                       .said_elsewhere = said_elsewhere};
-  PutBack with = step.options.put_back;
+  PutBack with = step.question.put_back;
   with.dropout = kUsual;
   with.dropout_behind_activations = true;
   AddWith(step, with, true, &doubt);
@@ -228,7 +226,7 @@ std::optional<Doubt> FrozenParameters(const DoubtedStep& step) {
                       .settle = "--trainable '*' trains everything"};
   Layers whole = step.prepared.layers;
   std::vector<TrainedPattern> patterns = {{"*", true}};
-  patterns.insert(patterns.end(), step.options.trained.begin(), step.options.trained.end());
+  patterns.insert(patterns.end(), step.question.trained.begin(), step.question.trained.end());
   Notes already_told;
   static_cast<void>(ApplyTrained(patterns, &whole, &already_told));
   doubt.Add(Under(step, whole, step.spec));
@@ -255,7 +253,7 @@ Layers OnlyLastTrained(const Layers& layers) {
 bool AsksWhatIsTrained(const DoubtedStep& step) {
   const ModelFacts& model = step.prepared.question.model;
   if (step.spec.mode != Mode::kTrain && !IsAutocast(step.spec.precision)) return false;
-  return step.options.trained.empty() && model.frozen == 0 && !model.trained_known;
+  return step.question.trained.empty() && model.frozen == 0 && !model.trained_known;
 }
 
 // A teacher, or an encoder that follows another by averaging, runs under torch.no_grad(): the file shows two networks.
@@ -318,7 +316,7 @@ std::optional<Doubt> Backbones(const DoubtedStep& step) {
 // Which modules run under torch.utils.checkpoint only source lines say. Where all blocks do, hardly less is possible.
 std::optional<Doubt> Checkpoints(const DoubtedStep& step) {
   if (step.spec.mode != Mode::kTrain || step.prepared.question.model.checkpoints_known) return std::nullopt;
-  if (!step.spec.checkpoint.empty() || IsLeftOut(step.options, true)) return std::nullopt;
+  if (!step.spec.checkpoint.empty() || IsLeftOut(step, true)) return std::nullopt;
   TrainingSpec other = step.spec;
   other.checkpoint = RepeatedModules(step.prepared.layers);
   if (other.checkpoint.empty()) return std::nullopt;
@@ -334,8 +332,8 @@ std::optional<Doubt> Checkpoints(const DoubtedStep& step) {
 // What no exporter writes and no other row asks. Less than a head alone, nothing that trains takes.
 std::optional<Doubt> AllTrained(const DoubtedStep& step) {
   const ModelFacts& model = step.prepared.question.model;
-  if (step.spec.mode != Mode::kTrain || !step.options.trained.empty() || model.frozen > 0) return std::nullopt;
-  if (model.trained_known || IsLeftOut(step.options, true)) return std::nullopt;
+  if (step.spec.mode != Mode::kTrain || !step.question.trained.empty() || model.frozen > 0) return std::nullopt;
+  if (model.trained_known || IsLeftOut(step, true)) return std::nullopt;
   Doubt doubt;
   doubt.assumption = {.code = "all-trained",
                       .text = "assumed: every parameter is trained, which the file does not say",
@@ -422,7 +420,8 @@ std::vector<Assumption> Doubts(const DoubtedStep& asked) {
   // The peak of a later step is that of the second: optimizers make their state in the first.
   TrainingSpec two_steps = asked.spec;
   two_steps.steps = std::min(two_steps.steps, 2);
-  const DoubtedStep step{asked.prepared, asked.options, two_steps, asked.batch, asked.likely, asked.requested};
+  const DoubtedStep step{asked.prepared, asked.question,  two_steps,  asked.batch,
+                         asked.likely,   asked.requested, asked.brief};
   std::vector<Doubt> doubts = Rereadings(step);
   for (const Ask ask : kQuestions) {
     if (std::optional<Doubt> doubt = ask(step)) doubts.push_back(*std::move(doubt));

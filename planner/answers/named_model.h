@@ -1,0 +1,20 @@
+// A model that is named instead of a file (graph/architectures): what it says of the step, and its graph.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "graph/ir/graph.h"
+#include "planner/answers/question.h"
+
+namespace vramplan {
+
+// The model of question->model, if that is a name, and the type of its weights as the default of
+// --precision. Errors: those of FindNamed.
+Status TakeNamed(Question* question);
+
+// The graph of the file, or of the named model with the lengths of --dim, in the mode and precision of `question`. Lengths
+// that it took are no longer in `bind`; those that nobody gave are put into `usual`.
+Result<Graph> GraphOf(const Question& question, BindOptions* bind, std::map<std::string, int64_t>* usual, Notes* notes);
+
+}  // namespace vramplan

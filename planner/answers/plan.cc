@@ -1,0 +1,209 @@
+#include "planner/answers/plan.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "graph/architectures/named.h"
+#include "planner/answers/doubts.h"
+#include "planner/answers/judge.h"
+#include "planner/answers/other_plans.h"
+#include "planner/report/parts/breakdown.h"
+#include "planner/semantics/optimizer.h"
+#include "planner/timeline/checkpointed_calls.h"
+
+namespace vramplan {
+namespace {
+
+bool Given(const TrainingSpec& spec, const char* option) { return spec.given.count(option) != 0; }
+
+// Mixed precision as the card likes it: bf16 needs no scaler, and capability 8.0 to be more than emulated.
+std::vector<Precision> AllowedPrecisions(const TrainingSpec& spec, bool nvidia) {
+  if (Given(spec, "precision") || spec.precision_of_file) return {spec.precision};
+  const bool has_bf16 = !nvidia || spec.capability >= Capability{8, 0};
+  return {spec.precision, has_bf16 ? Precision::kAmpBf16 : Precision::kAmpFp16};
+}
+
+// Fused takes no temporaries and one pass over memory, so that the others are never better.
+OptimizerImpl AllowedImpl(const TrainingSpec& spec) {
+  const bool fused = !Given(spec, "optimizer-impl") && eager::HasImpl(spec.optimizer, OptimizerImpl::kFused);
+  return fused ? OptimizerImpl::kFused : spec.optimizer_impl;
+}
+
+// The model with each dim that the user gave at half its length. Those that no longer fit together are left out.
+struct Halved {
+  std::string dim;
+  int64_t from = 0;
+  Prepared prepared;
+};
+std::vector<Halved> HalveDims(const Question& question) {
+  std::vector<Halved> halved;
+  for (const auto& [name, length] : question.bind.dims) {
+    if (length < 2) continue;
+    Question other = question;
+    other.bind.dims[name] = length / 2;
+    Result<Prepared> prepared = Prepare(other);
+    if (prepared.ok() && prepared->question.batch_given == question.batch.has_value())
+      halved.push_back({name, length, *std::move(prepared)});
+  }
+  return halved;
+}
+
+// What the checkpointed calls of this model do beside saving memory.
+void NoteBatchNorms(const Layers& layers, const Plan& plan, Notes* notes) {
+  const Result<std::vector<CheckpointedCall>> calls = FindCheckpointedCalls(layers, plan.checkpoint);
+  if (!calls.ok()) return;
+  std::set<size_t> norms;
+  for (const CheckpointedCall& call : *calls) {
+    for (const size_t l : call.layers) {
+      if (layers.layers[l].op == "batch_norm") norms.insert(l);
+    }
+  }
+  if (norms.empty()) return;
+  notes->Add({"checkpointed-batch-norm", Severity::kNote, "--emit",
+              std::to_string(norms.size()) + " batch norms run twice a step; the emitted prepare() keeps the second "
+                                             "run from updating their running statistics",
+              ""});
+}
+
+// The plan's own step, and the verdict about it.
+struct JudgedPlan {
+  LaidOut step;
+  CardFit fit;
+};
+Result<JudgedPlan> JudgePlan(const Prepared& prepared, const TrainingSpec& spec, const Question& question,
+                             const Plan& plan, const Device& device) {
+  StepEnds steps(prepared, spec);
+  Result<CardFit> fit = CardJudge(steps, device, question.allocator).At(plan.batch);
+  if (!fit.ok()) return fit.error();
+  const Result<LaidOut> step = steps.likely.At(plan.batch);
+  if (!step.ok()) return step.error();
+  return JudgedPlan{*step, *std::move(fit)};
+}
+
+// As many samples an optimizer step, in parts that fit; with mixed precision and checkpoints, whatever was asked.
+std::optional<Plan> Accumulated(const PlanProblem& problem, PlanWishes wishes, bool nvidia) {
+  wishes.effective_batch = wishes.batch;
+  wishes.batch.reset();
+  wishes.tier = std::max(wishes.tier, Tier::kModules);
+  TrainingSpec free = problem.spec;
+  free.given.erase("precision");
+  wishes.precisions = AllowedPrecisions(free, nvidia);
+  const Result<Decision> decision = Decide(problem, wishes);
+  return decision.ok() ? decision->chosen : std::nullopt;
+}
+
+// The plan may have chosen autocast, which the step as it is was laid out without.
+void NoteOfPrecision(const Prepared& prepared, const TrainingSpec& planned, int64_t batch, Notes* notes) {
+  const Result<Timeline> step = LayOut(prepared, planned, batch, nullptr);
+  if (step.ok() && !step->refused.empty()) notes->Add(NoteOfRefusal(step->refused));
+}
+
+}  // namespace
+
+Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, const Prepared& prepared,
+                           PlanWishes wishes, bool brief, Notes notes) {
+  const TrainingSpec spec = SpecOn(on, question.spec);
+  const Device& device = on.device;
+  const PlanProblem problem{prepared.layers,
+                            prepared.lifetimes.likely,
+                            spec,
+                            AllocatorOn(device, question.allocator),
+                            device.CapacityWith(device.context.likely),
+                            on.rates};
+
+  const bool has_batch = prepared.question.model.has_batch;
+  if (prepared.question.batch_given) wishes.batch = prepared.question.batch;
+  if (!has_batch) wishes.batch = 1;
+  wishes.precisions = AllowedPrecisions(spec, on.nvidia);
+  wishes.impls = {AllowedImpl(spec)};
+
+  PlanReport report;
+  // Notes of the step as it is, once.
+  const int64_t smallest = wishes.batch.value_or(1);
+  const Result<Timeline> as_it_is = LayOut(prepared, spec, smallest, &notes);
+  if (!as_it_is.ok()) return as_it_is.error();
+  if (!on.rates_known) {
+    notes.Add({"assumed-rates", Severity::kNote, "--gpu",
+               "the rates of this card are not known; times are those of a T4", "name a card with --gpu"});
+  }
+  Result<Decision> decision = Decide(problem, wishes);
+  if (!decision.ok()) return decision.error();
+  report.decision = *std::move(decision);
+  const std::optional<Plan>& plan = report.decision.chosen;
+
+  Plan start;
+  start.precision = spec.precision;
+  start.optimizer_impl = spec.optimizer_impl;
+  start.accumulate = spec.accumulate;
+  start.batch = plan ? plan->batch : smallest;
+  std::vector<Precision> precisions = {AllowedPrecisions(spec, on.nvidia).back(), spec.precision};
+  if (spec.precision_of_file) {
+    precisions = {spec.precision};
+  } else if (Given(spec, "precision")) {
+    precisions = {Precision::kFp32,
+                  on.nvidia && spec.capability < Capability{8, 0} ? Precision::kAmpFp16 : Precision::kAmpBf16};
+  }
+  if (has_batch) {
+    const std::vector<Halved> halved = HalveDims(question);
+    std::vector<ChangedProblem> others;
+    for (const Halved& half : halved) {
+      const std::string shorter = half.dim + "=" + std::to_string(half.from / 2);
+      others.push_back({shorter + " instead of " + std::to_string(half.from),
+                        "--dim " + shorter,
+                        {half.prepared.layers, half.prepared.lifetimes.likely, problem.spec, problem.config,
+                         problem.capacity, problem.rates}});
+    }
+    Question on_card = question;
+    on_card.spec = spec;
+    const std::vector<AdaptedStep> adapted = AdaptedSteps(on_card);
+    for (const AdaptedStep& step : adapted) {
+      others.push_back({step.change,
+                        step.option,
+                        {step.prepared.layers, step.prepared.lifetimes.likely, step.spec, problem.config,
+                         problem.capacity, problem.rates}});
+    }
+    Result<PlanLadder> ladder = ClimbLadder(problem, start, precisions, others);
+    if (!ladder.ok()) return ladder.error();
+    report.ladder = *std::move(ladder);
+  }
+  if (plan) {
+    report.ideal = IdealOf(problem, *plan);
+    const TrainingSpec planned = problem.With(*plan);
+    const Result<JudgedPlan> judged = JudgePlan(prepared, planned, question, *plan, device);
+    if (!judged.ok()) return judged.error();
+    report.on = static_cast<const OnCard&>(judged->fit);
+    report.safe_batch = judged->fit.safe_batch;
+    report.assumptions =
+        Doubts({prepared, question, planned, plan->batch, *judged->step, judged->fit.peak.peak.requested, brief});
+  } else {
+    report.parts = PartsOf(*as_it_is, smallest);
+    report.assumptions =
+        Doubts({prepared, question, spec, smallest, *as_it_is, RequestedPeak(*as_it_is, smallest), brief});
+    if (wishes.batch && has_batch) report.instead = Accumulated(problem, wishes, on.nvidia);
+  }
+  // Only where a batch was asked for is one of no use for what the plan does.
+  if (!plan || (wishes.batch && report.ladder.largest < start.batch && has_batch)) {
+    Question on_card = question;
+    on_card.gpu_memory.reset();
+    if (const Card* card = SmallestCard(on_card, prepared, start.batch))
+      report.next_card = card->name + " (--gpu " + card->id + ")";
+  }
+  if (plan && !plan->checkpoint.empty()) {
+    NoteBatchNorms(prepared.layers, *plan, &notes);
+  }
+
+  report.question = prepared.question;
+  report.question.batch = start.batch;
+  report.question.loss = as_it_is->loss;
+  report.device = device;
+  report.id = on.id;
+  if (spec.optimizer != Optimizer::kNone) report.optimizer = Name(spec.optimizer);
+  if (plan) NoteOfPrecision(prepared, problem.With(*plan), plan->batch, &notes);
+  report.notes = std::move(notes);
+  PlannedStep planned{.spec = plan ? problem.With(*plan) : spec, .batch = plan ? plan->batch : as_it_is->batch};
+  planned.report = std::move(report);
+  return planned;
+}
+
+}  // namespace vramplan
