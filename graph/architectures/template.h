@@ -50,6 +50,7 @@ class Template {
   std::vector<Length> lengths;                              // free ones: --dim
   std::vector<std::pair<std::string, std::string>> limits;  // a length, and the setting that is its most
   std::vector<std::string> checkpoints;                     // paths of what is run again and is no layer of a stack
+  std::vector<std::string> embeddings;                      // paths of what takes the inputs (get_input_embeddings)
   std::vector<std::string> lora_targets;                    // what peft takes where nothing is said
   std::string made_with;                                    // "torch 2.10.0, transformers 5.23.0"
   int64_t period = 1;                                       // layers of a block that repeats

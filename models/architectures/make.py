@@ -138,6 +138,16 @@ def checkpoints_of(family, settings, lengths):
     return record(family, "float32", "train", settings, lengths, runs_again=True)["checkpointed"]
 
 
+def embeddings_of(family, settings):
+    """What enable_input_require_grads() hooks."""
+    if family.library != "transformers":
+        return []
+    with torch.device("meta"):
+        model = family.build(settings)
+    model.enable_input_require_grads()
+    return [path for path, module in model.named_modules() if module._forward_hooks]
+
+
 def head(family, variant, points, names, checkpoints):
     groups = "num_attention_heads", "num_key_value_heads"
     return [
@@ -157,6 +167,7 @@ def head(family, variant, points, names, checkpoints):
         *(f"dim {key} {usual}" for key, usual in family.dims.items()),
         *(f"most {key} {limit}" for key, limit in family.limits),
         *(f"long sequence {family.masks_from or key}" for key in family.window),
+        *(f"embedding {path}" for path in embeddings_of(family, points[0])),
         *(f"lora {target}" for target in family.lora),
         "made with " + ", ".join(f"{p} {importlib.metadata.version(p)}" for p in ("torch", family.library)),
     ]

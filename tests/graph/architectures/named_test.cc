@@ -169,7 +169,7 @@ TEST_CASE("lora: adapters beside the layers that are named, and the rest frozen"
   std::map<std::string, int64_t> lengths{{"sequence", 16}};
   Facts facts = *FactsOf(**found, &lengths, "train", "bfloat16");
   const size_t calls = facts.training_program->calls.size();
-  REQUIRE(AddLora({16, {"q_proj", "v_proj"}, 0.05}, {}, DType::kFloat32, &facts).ok());
+  REQUIRE(AddLora({16, {"q_proj", "v_proj"}, 0.05}, {}, {}, DType::kFloat32, &facts).ok());
   int64_t trained = 0;
   for (const RecordedTensor& tensor : *facts.parameters)
     if (tensor.trained) trained += Elements(tensor);
@@ -179,20 +179,20 @@ TEST_CASE("lora: adapters beside the layers that are named, and the rest frozen"
   CHECK(facts.training_program->calls.size() == calls + 2 * 16 * 7);
 
   Facts all = *FactsOf(**found, &lengths, "train", "float32");
-  REQUIRE(AddLora({8, {"all-linear"}, 0}, {}, DType::kFloat32, &all).ok());
+  REQUIRE(AddLora({8, {"all-linear"}, 0}, {}, {}, DType::kFloat32, &all).ok());
   int64_t adapters = 0;
   for (const RecordedTensor& tensor : *all.parameters) adapters += tensor.trained ? 1 : 0;
   CHECK(adapters == 2 * 7 * 16);  // not the tied head
 
   Facts head = *FactsOf(**found, &lengths, "train", "bfloat16");  // tied to the embedding, which is no linear layer
-  CHECK_FALSE(AddLora({8, {"embed_tokens"}, 0}, {}, DType::kFloat32, &head).ok());
-  REQUIRE(AddLora({8, {"lm_head"}, 0}, {}, DType::kFloat32, &head).ok());
+  CHECK_FALSE(AddLora({8, {"embed_tokens"}, 0}, {}, {}, DType::kFloat32, &head).ok());
+  REQUIRE(AddLora({8, {"lm_head"}, 0}, {}, {}, DType::kFloat32, &head).ok());
   int64_t beside = 0;
   for (const RecordedTensor& tensor : *head.parameters)
     if (tensor.trained) beside += Elements(tensor);
   CHECK(beside == 8 * (2048 + 128256));
 
-  const Status wrong = AddLora({8, {"query"}, 0}, {}, DType::kFloat32, &facts);
+  const Status wrong = AddLora({8, {"query"}, 0}, {}, {}, DType::kFloat32, &facts);
   REQUIRE(!wrong.ok());
   CHECK(wrong.error().hint.find("q_proj") != std::string::npos);
 }
@@ -205,7 +205,7 @@ TEST_CASE("lora: adapters of a denoiser, of which the scripts freeze the rest in
   Result<Facts> denoiser = FactsOf(**unet, &sides, "train", "float16");
   REQUIRE(denoiser);
   const size_t calls = denoiser->training_program_in_amp->calls.size();
-  REQUIRE(AddLora({4, {"to_out.0"}, 0}, {}, DType::kFloat32, &*denoiser).ok());
+  REQUIRE(AddLora({4, {"to_out.0"}, 0}, {}, {}, DType::kFloat32, &*denoiser).ok());
   int64_t adapters = 0;
   for (const RecordedTensor& tensor : *denoiser->parameters) {
     if (!tensor.trained) continue;
