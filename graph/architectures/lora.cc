@@ -130,7 +130,9 @@ class Adapting {
     const Shape in = value(input).shape, out = value(last).shape;
     const Shape small = WithLast(in, lora_.rank);
     const int64_t in_width = in[in.rank() - 1].At(1), out_width = out[out.rank() - 1].At(1);
-    const bool casts = in_halves ? value(input).type != type_ : type != type_;
+    // Beside packed weights peft casts nothing under autocast (tuners/lora/bnb.py, requires_conversion).
+    const bool leaves_types = in_amp_ && packed_.contains(module);
+    const bool casts = !leaves_types && (in_halves ? value(input).type : type) != type_;
     const int32_t a = Parameter(module + ".lora_A.default.weight", Shape{Dim(lora_.rank), Dim(in_width)});
     const int32_t b = Parameter(module + ".lora_B.default.weight", Shape{Dim(out_width), Dim(lora_.rank)});
 

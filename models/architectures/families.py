@@ -89,9 +89,7 @@ WIDEST = 1 << 20
 
 def narrow(settings: dict[str, Any]) -> int:
     """A window that each sequence of these recordings is longer than."""
-    return int(settings["vocab_size"]) % 13 + 3
-
-
+    return {(10, 5): 7, (9, 3): 11, (10, 2): 13, (14, 7): 5, (15, 5): 16}[settings["num_attention_heads"], settings["num_key_value_heads"]]
 
 
 def causal(name: str, title: str, config: str = "", draw: Any = decoder, **rest: Any) -> Family:
@@ -152,6 +150,19 @@ def spoken(config: Any, batch: int, lengths: dict[str, int], mode: str) -> dict[
 def pictured(config: Any, batch: int, lengths: dict[str, int], mode: str) -> dict[str, Any]:
     inputs = {"pixel_values": torch.zeros(batch, config.num_channels, config.image_size, config.image_size)}
     return {**inputs, "labels": torch.zeros(batch, dtype=torch.long)} if mode == "train" else inputs
+
+
+def of_bloom(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
+    """With heads whose number is a power of 2: others have slopes of two kinds."""
+    drawn = random.sample(PRIMES, 3)
+    heads = (2, 4, 8, 4, 16)[number]
+    return {"vocab_size": 10 * drawn[0] + 1, "hidden_size": heads * 2 * drawn[1], "n_layer": (4, 5, 6, 4, 7)[number], "n_head": heads}, {"sequence": drawn[2]}
+
+
+def of_falcon(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
+    settings, lengths = of_bloom(random, number)
+    return {"vocab_size": settings["vocab_size"], "hidden_size": settings["hidden_size"], "num_hidden_layers": settings["n_layer"],
+            "num_attention_heads": settings["n_head"], "max_position_embeddings": 3000}, lengths
 
 
 BERT = {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
@@ -305,6 +316,29 @@ FAMILIES = [
     causal("opt", "OPT", stacks=(("model.decoder.layers", "num_hidden_layers"),),
            draw=renamed({"intermediate_size": "ffn_dim"}, "num_key_value_heads", "head_dim", settings={"word_embed_proj_dim": lambda s: s["hidden_size"]}),
            requires={"dropout": 0.1, "attention_dropout": 0.0, "layerdrop": 0.0, "tie_word_embeddings": True, "do_layer_norm_before": True}),
+    Family("opt-projected", ("OPTForCausalLM",), "OPTForCausalLM", "OPTConfig",
+           renamed({"intermediate_size": "ffn_dim"}, "num_key_value_heads", "head_dim", settings={"word_embed_proj_dim": lambda s: s["vocab_size"] // 10 + 1}), words,
+           stacks=(("model.decoder.layers", "num_hidden_layers"),), relations=["unlike word_embed_proj_dim hidden_size"],
+           requires={"dropout": 0.1, "attention_dropout": 0.0, "layerdrop": 0.0, "tie_word_embeddings": True, "do_layer_norm_before": False}),
+    causal("falcon", "Falcon", stacks=(("transformer.h", "num_hidden_layers"),), draw=of_falcon,
+           variants={"": {"alibi": False, "multi_query": True, "parallel_attn": True, "bias": False}, "alibi": {"alibi": True, "multi_query": False, "parallel_attn": False, "bias": True}},
+           requires={"attention_dropout": 0.0, "hidden_dropout": 0.0, "new_decoder_architecture": False, "tie_word_embeddings": True, "ffn_hidden_size": None},
+           let={"head_width": "hidden_size/num_attention_heads"}, lora=("query_key_value",)),
+    causal("granite", "Granite", draw=without("head_dim"),
+           requires={"attention_dropout": 0.0, "attention_bias": False, "mlp_bias": False, "tie_word_embeddings": True}, lora=()),
+    causal("starcoder2", "Starcoder2", draw=without("head_dim", settings={"sliding_window": narrow}), window={"sliding_window": None},
+           requires={"attention_dropout": 0.1, "residual_dropout": 0.1, "embedding_dropout": 0.1, "use_bias": True, "tie_word_embeddings": True}, lora=()),
+    causal("stablelm", "StableLm", draw=without("head_dim", settings={"hidden_size": lambda s: 4 * s["hidden_size"]}),
+           variants={"": {"use_qkv_bias": False}, "bias": {"use_qkv_bias": True}}, let={"rotary_width": "hidden_size/num_attention_heads/4"},
+           requires={"attention_dropout": 0.0, "hidden_dropout": 0.0, "qk_layernorm": False, "use_parallel_residual": False, "tie_word_embeddings": False,
+                     "partial_rotary_factor": 0.25}),
+    causal("bloom", "Bloom", stacks=(("transformer.h", "n_layer"),), draw=of_bloom, limits=(), lora=("query_key_value",),
+           requires={"attention_dropout": 0.0, "hidden_dropout": 0.0, "apply_residual_connection_post_layernorm": False, "slow_but_exact": False,
+                     "tie_word_embeddings": True}, let={"head_width": "hidden_size/n_head"}),
+    causal("gpt_neo", "GPTNeo", stacks=(("transformer.h", "num_layers"),), period=2,
+           draw=renamed({"num_hidden_layers": "num_layers", "num_attention_heads": "num_heads"}, "num_key_value_heads", "head_dim", "intermediate_size", layers=2,
+                        settings={"attention_types": lambda s: [[["global", "local"], s["num_hidden_layers"] // 2]]}),
+           requires={"attention_dropout": 0.0, "resid_dropout": 0.0, "embed_dropout": 0.0, "intermediate_size": None, "window_size": 256, "tie_word_embeddings": True}),
     encoder("bert", "Bert", "classify", bert, labels, requires=BERT, stacks=(("bert.encoder.layer", "num_hidden_layers"),), lora=QUERY),
     encoder("bert", "Bert", "words", bert, filled, requires=BERT, stacks=(("bert.encoder.layer", "num_hidden_layers"),), lora=QUERY),
     encoder("roberta", "Roberta", "classify", roberta, labels, requires=BERT, stacks=(("roberta.encoder.layer", "num_hidden_layers"),), lora=QUERY),

@@ -116,7 +116,7 @@ def defaults(family, points, names):
         left_out = [taken({k: v for k, v in point.items() if k != key}) for point in points]
         if Unfit in left_out:
             continue
-        if None in left_out and key not in family.requires:
+        if None in left_out and key not in family.requires and key not in family.window:
             raise Unfit(f"{key} is a number, and none where it is left out: say in `defaults` what the code takes")
         if all(value == left_out[0] for value in left_out):
             plain.append(f"default {key} {json.dumps(left_out[0])}")

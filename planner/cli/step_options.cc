@@ -153,7 +153,8 @@ constexpr OptionRow kStepRows[] = {
         .Shown([](SettingsRows* s) {
           if (!s->options.quant) return;
           SpecRow& row = s->Name(s->options.quant->type + (s->options.quant->nested ? ",double" : ""));
-          if (!IsHalf(TypeInRun(DType::kFloat32, s->options.spec.precision))) row.text += ", other weights in fp32";
+          const DType others = TypeInRun(DType::kFloat32, s->options.spec.precision);
+          if (!IsHalf(s->options.weights.value_or(others))) row.text += ", other weights in fp32";
         }),
     OptionRow{"--dim", "NAME=N", "length of a free dimension of the file, such as sequence=128; repeatable", kBound,
               kModel, ReadDims}

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "graph/architectures/data.h"
@@ -195,6 +196,43 @@ TEST_CASE("lora: adapters beside the layers that are named, and the rest frozen"
   const Status wrong = AddLora({8, {"query"}, 0}, {}, {}, DType::kFloat32, &facts);
   REQUIRE(!wrong.ok());
   CHECK(wrong.error().hint.find("q_proj") != std::string::npos);
+}
+
+// enable_input_require_grads(): what the embedding returns gets another name, which requires a gradient, and dies with it.
+TEST_CASE("lora: under checkpoints the result of the embedding is a leaf") {
+  const Result<std::optional<NamedModel>> found = FindNamed("bert-base-uncased", "");
+  REQUIRE(found);
+  const std::vector<std::string>& leaves = (*found)->templates.embeddings;
+  CHECK(leaves == std::vector<std::string>{"bert.embeddings.word_embeddings"});
+  std::map<std::string, int64_t> lengths{{"sequence", 16}};
+  Facts facts = *FactsOf(**found, &lengths, "checkpointed", "float32");
+  REQUIRE(AddLora({8, {"query"}, 0}, {}, leaves, DType::kFloat32, &facts).ok());
+  const std::vector<RecordedProgram::Call>& calls = facts.training_program->calls;
+  const auto leaf = std::ranges::find(calls, "vramplan.leaf", &RecordedProgram::Call::target);
+  REQUIRE(leaf != calls.end());
+  CHECK((leaf - 1)->target == "aten.embedding.default");
+  const int32_t plain = (leaf - 1)->results[0], made = leaf->results[0];
+  const auto end_of = [&](int32_t value) {
+    const auto& ends = facts.training_program->ends;
+    return std::ranges::find(ends, value, &RecordedProgram::End::value)->call;
+  };
+  CHECK(end_of(plain) == end_of(made));
+  CHECK(std::ranges::count(calls, "vramplan.leaf", &RecordedProgram::Call::target) == 1);
+}
+
+// From its length on the layers with a window get a mask, and before it none.
+TEST_CASE("named models: a sequence that a sliding window does not hold was recorded apart") {
+  const Result<std::optional<NamedModel>> found = FindNamed("gemma-2-2b", "");
+  REQUIRE(found);
+  const auto calls_at = [&](int64_t sequence) {
+    std::map<std::string, int64_t> lengths{{"sequence", sequence}};
+    const Result<Facts> facts = FactsOf(**found, &lengths, "train", "bfloat16");
+    REQUIRE(facts);
+    return facts->training_program->calls.size();
+  };
+  CHECK(calls_at(4095) == calls_at(16));
+  CHECK(calls_at(4096) != calls_at(4095));
+  CHECK(calls_at(4096) == calls_at(8192));
 }
 
 // A path's end of two names; under autocast a base in halves has fp32 adapters, whose results no call casts back.
