@@ -142,6 +142,18 @@ std::vector<const Card*> SmallestFirst(const Question& question) {
   return *std::move(asked);
 }
 
+std::optional<std::string> SmallestThatHolds(const Question& question,
+                                             const std::function<Verdict(const Device&)>& verdict) {
+  Question on_card = question;
+  on_card.gpu_memory.reset();
+  for (const Card* card : SmallestFirst(on_card)) {
+    const Verdict there = verdict(DeviceOf(*card, on_card).device);
+    if (there == Verdict::kDoesNotFit) continue;
+    return card->name + " (--gpu " + card->id + (there == Verdict::kTight ? ", tight)" : ")");
+  }
+  return std::nullopt;
+}
+
 void NoteCards(const Question& question, const std::vector<const Card*>& cards, Notes* notes) {
   const Framework framework = question.spec.framework;
   if (framework.runtime != Runtime::kPyTorch || !question.of_step) return;

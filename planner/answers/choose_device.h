@@ -6,6 +6,7 @@
 //                 stored of it, when there is one
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "graph/base/note.h"
 #include "planner/allocator/caching_allocator.h"
 #include "planner/answers/question.h"
+#include "planner/report/verdict.h"
 #include "planner/solver/time_model.h"
 #include "planner/spec/device.h"
 
@@ -45,6 +47,10 @@ Result<std::vector<const Card*>> CardsAsked(const Question& question);
 // The cards among which the smallest that holds a step is looked for, the smallest first: those that were named, else
 // NVIDIA's that the framework runs on.
 std::vector<const Card*> SmallestFirst(const Question& question);
+// "GeForce RTX 3090 (--gpu rtx-3090)": the smallest card on which the verdict is not kDoesNotFit, of those that the
+// question is about, or of all.
+std::optional<std::string> SmallestThatHolds(const Question& question,
+                                             const std::function<Verdict(const Device&)>& verdict);
 // What is to be said of these cards: that PyTorch emulates bf16 on one, has no wheel for it, or that it is AMD's; with
 // --gpu all, which cards are left out.
 void NoteCards(const Question& question, const std::vector<const Card*>& cards, Notes* notes);

@@ -5,7 +5,8 @@
 #include <string>
 
 #include "graph/base/result.h"
-#include "planner/answers/prepare.h"
+#include "planner/answers/choose_device.h"
+#include "planner/cli/options.h"
 #include "planner/picture/batch_chart.h"
 #include "planner/picture/step_pictures.h"
 #include "planner/report/estimate.h"

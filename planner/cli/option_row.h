@@ -118,10 +118,12 @@ T& Part(T Whole::*member, Options* options) {
     return options->wishes.*member;
   else if constexpr (std::is_same_v<Whole, RematWishes>)
     return options->remat.*member;
+  else if constexpr (std::is_same_v<Whole, Script>)
+    return options->script.*member;
   else if constexpr (std::is_same_v<Whole, LoaderQuestion>)
     return options->loader.*member;
   else
-    return options->wishes_of_script.*member;
+    return options->script.wishes.*member;
 }
 
 template <auto member>

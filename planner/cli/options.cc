@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/cli/option_row.h"
+#include "planner/cli/typed_script.h"
 #include "planner/cli/verbs.h"
 #include "planner/runtimes/runtime.h"
 #include "planner/semantics/optimizer.h"
@@ -89,8 +90,8 @@ Status CheckRuntime(const Options& options) {
 
 // Of run.
 Status CheckScript(const Options& options) {
-  const ScriptWishes& wishes = options.wishes_of_script;
-  if (options.until_exit && options.Given("steps"))
+  const ScriptWishes& wishes = options.script.wishes;
+  if (options.script.until_exit && options.Given("steps"))
     return Wrong("--until-exit", "does not go with --steps", "leave one of them out");
   if (const Status together = CheckWishes(wishes); !together.ok()) return together;
   if (wishes.write_back && (!wishes.largest_in || !wishes.vary.empty()))
@@ -228,7 +229,8 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   options.of_step = (verbs::kStep & bit) != 0;
   const Behind behind = RowOf(verb).behind;
   if (behind == Behind::kFile || behind == Behind::kTwoFiles) options.file = positional;
-  if (behind == Behind::kFile && (verbs::kGraph & bit) != 0) options.model = positional;  // or it is --model
+  const bool of_model = (verbs::kGraph & bit) != 0 && !TakesOption(verb, "--model");
+  if (behind == Behind::kFile && of_model) options.model = positional;
   if (behind == Behind::kWord) options.filter = positional;
   if (const Status read = ReadRows(verb, typed, &options); !read.ok()) return read.error();
   if (behind == Behind::kProcess) {

@@ -16,12 +16,12 @@
 #include "graph/base/note.h"
 #include "graph/base/result.h"
 #include "planner/answers/question.h"
-#include "planner/cli/script_wishes.h"
 #include "planner/cli/sweep_axes.h"
 #include "planner/remat/solve.h"
 #include "planner/report/diff.h"
 #include "planner/report/inspect.h"
 #include "planner/report/snippets/snippets.h"
+#include "planner/scripts/script.h"
 #include "planner/solver/decide.h"
 
 namespace vramplan {
@@ -100,12 +100,9 @@ struct Options : Question {
   int64_t pid = 0;                      // watch: the process, or
   std::string command;                  // watch: what is started
   double interval = 0.1;                // watch: seconds between two looks
-  std::optional<double> watch_seconds;  // watch, run: at most so long
+  std::optional<double> watch_seconds;  // watch: at most so long
   bool save = false;                    // watch: into the stored profile
-  std::vector<std::string> script;      // run: the command behind --
-  int steps = 3;                        // run: optimizer steps, or
-  bool until_exit = false;              // run: until it ends by itself
-  ScriptWishes wishes_of_script;        // run: what is changed from run to run
+  Script script;                        // run
   std::string record;                   // run: the file for its requests
   bool host = false;                    // fit: the host's RAM, too
   std::vector<SweepAxis> over;          // sweep

@@ -158,7 +158,7 @@ Result<Command> ParseVerb(Verb verb, std::span<const std::string> words) {
   if (!line.ok()) return line.error();
   const std::string name(Name(verb));
   const std::string first = line->files.empty() ? "" : line->files[0];
-  if (line->help) return Command(Answer{HelpText(verb, first == "all")});
+  if (line->help) return Command(AskedText{HelpText(verb, first == "all")});
   if (!line->unknown.empty()) return Leftover(verb, line->unknown);
   const Behind behind = RowOf(verb).behind;
   if (behind == Behind::kNothing && !first.empty()) return NoFile(verb, first);
@@ -172,7 +172,7 @@ Result<Command> ParseVerb(Verb verb, std::span<const std::string> words) {
     if (std::optional<Error> lead = LeadOn(verb, file, card == nullptr ? "" : *card)) return *std::move(lead);
   Result<Options> options = Understand(verb, first, line->typed);
   if (!options.ok()) return options.error();
-  options->script = line->script;
+  options->script.command = line->script;
   if (line->files.size() == 2) (verb == Verb::kDiff ? options->compare : options->schedule) = line->files[1];
   return Command(*std::move(options));
 }
@@ -199,14 +199,14 @@ Result<Command> ParseCommandLine(int argc, const char* const* argv) {
     words[1] = "--help";
   }
   const std::string& first = words[0];
-  if (first == "-h" || first == "--help") return Command(Answer{HelpText()});
+  if (first == "-h" || first == "--help") return Command(AskedText{HelpText()});
   if (first == "-V" || first == "--version" || (first == "version" && words.size() == 1))
-    return Command(Answer{VersionText()});
-  if (first == "manual" && words.size() == 1) return Command(Answer{ManualText()});
+    return Command(AskedText{VersionText()});
+  if (first == "manual" && words.size() == 1) return Command(AskedText{ManualText()});
   if (first == "completion") {
     const Result<std::string> script = CompletionText(words.size() == 2 ? words[1] : "");
     if (!script.ok()) return script.error();
-    return Command(Answer{*script});
+    return Command(AskedText{*script});
   }
   if (const VerbRow* verb = FindVerb(first)) return ParseVerb(verb->verb, std::span(words).subspan(1));
   if (const std::string near = SuggestNearest(first, {"--help", "--version"}); !near.empty())

@@ -10,10 +10,10 @@
 namespace vramplan {
 
 // --help or --version: the text that goes to stdout.
-struct Answer {
+struct AskedText {
   std::string text;
 };
-using Command = std::variant<Options, Answer>;
+using Command = std::variant<Options, AskedText>;
 
 // Errors are all of usage; unknown verbs and options get the nearest ones.
 Result<Command> ParseCommandLine(int argc, const char* const* argv);

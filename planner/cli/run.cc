@@ -172,8 +172,8 @@ int RunChecked(int argc, const char* const* argv, Probe* machine) {
   if (argc > 1 && std::string_view(argv[1]) == "mcp") return RunMcp(argc, argv);
   const Result<Command> command = ParseCommandLine(argc, argv);
   if (!command.ok()) return Fail(command.error());
-  if (const Answer* answer = std::get_if<Answer>(&*command)) {
-    std::cout << answer->text;
+  if (const AskedText* asked = std::get_if<AskedText>(&*command)) {
+    std::cout << asked->text;
     return 0;
   }
   Options options = std::get<Options>(*command);

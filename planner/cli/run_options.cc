@@ -4,6 +4,7 @@
 
 #include "planner/cli/option_row.h"
 #include "planner/cli/settings.h"
+#include "planner/cli/typed_script.h"
 #include "planner/spec/nearest.h"
 
 namespace vramplan {
@@ -28,7 +29,7 @@ constexpr OptionRow kRunRows[] = {
     OptionRow{"--seconds", "S", "watch for at most S seconds [until the process ends, or Ctrl-C]", Of({kWatch}),
               kScript, Into<&Options::watch_seconds, ReadSeconds>},
     OptionRow{"--seconds", "S", "end the script after so long, whatever it has done [no limit]", Of({kRun}), kScript,
-              Into<&Options::watch_seconds, ReadSeconds>},
+              Into<&Script::most_seconds, ReadSeconds>},
     OptionRow{"--seconds", "S", "how long to look for a cheaper schedule [1]", Of({kSolve}), kScript,
               Into<&RematWishes::seconds, ReadSeconds>},
     OptionRow{"--save", "", "store the run's context in the card's profile", Of({kWatch}), kScript,
@@ -38,9 +39,9 @@ constexpr OptionRow kRunRows[] = {
               "profile, which --gpu auto and --profile use; with --gpu, which names the card",
               Of({kExplain}), kScript, Flag<&Options::save>},
     OptionRow{"--steps", "K", "end the script after so many optimizer steps [3]", Of({kRun}), kScript,
-              Into<&Options::steps, [](const Typed& t) { return Whole(t, 1, kMostSteps, "3"); }>}
+              Into<&Script::steps, [](const Typed& t) { return Whole(t, 1, kMostSteps, "3"); }>}
         .First(),
-    OptionRow{"--until-exit", "", "let the script end by itself", Of({kRun}), kScript, Flag<&Options::until_exit>}
+    OptionRow{"--until-exit", "", "let the script end by itself", Of({kRun}), kScript, Flag<&Script::until_exit>}
         .First(),
     OptionRow{"--largest", "NAME=LO:HI",
               "the largest number of this range with which the script runs on the card: {NAME} in the command stands "

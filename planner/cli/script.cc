@@ -1,10 +1,10 @@
 // `vramplan run`: a script on a pretend card, and what it took.
 #include "planner/report/script.h"
 
+#include <fstream>
+#include <iterator>
+
 #include "planner/cli/all_forms.h"
-#include "planner/cli/script_largest.h"
-#include "planner/cli/script_next.h"
-#include "planner/cli/script_runs.h"
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/cli/write_file.h"
@@ -12,74 +12,24 @@
 #include "planner/record/record.h"
 #include "planner/report/request.h"
 #include "planner/report/script_search.h"
+#include "planner/scripts/next_run.h"
+#include "planner/scripts/runs.h"
+#include "planner/scripts/search.h"
+#include "planner/scripts/varied.h"
 
 namespace vramplan {
 namespace {
 
 constexpr int kFitsNot = 3;
 
-// Each value of --vary with each of the others, the last one changing fastest; the number of cards before them.
-std::vector<ScriptValues> Combinations(const ScriptWishes& wishes) {
-  std::vector<ScriptValues> all(1);
-  std::vector<ScriptWishes::Choices> vary = wishes.vary;
-  if (wishes.ranks) {
-    ScriptWishes::Choices gpus{kGpusName, {}};
-    for (const int64_t count : wishes.ranks->gpus) gpus.values.push_back(std::to_string(count));
-    vary.insert(vary.begin(), std::move(gpus));
-  }
-  for (const ScriptWishes::Choices& choices : vary) {
-    std::vector<ScriptValues> longer;
-    for (const ScriptValues& values : all) {
-      for (const std::string& value : choices.values) {
-        longer.push_back(values);
-        longer.back().emplace_back(choices.name, value);
-      }
-    }
-    all = std::move(longer);
-  }
-  return all;
-}
-
-Result<VariedRun> RunWith(const ScriptRuns& runs, const Options& options, const ScriptValues& values) {
-  VariedRun run;
-  run.values = values;
-  if (options.wishes_of_script.largest) {
-    Result<SearchedLargest> searched = SearchLargest(runs, options, values);
-    if (!searched.ok()) return searched.error();
-    run.report = std::move(searched->report);
-    run.largest = std::move(searched->largest);
-    return run;
-  }
-  Result<ScriptReport> report = runs.Run(values);
-  if (!report.ok()) return report.error();
-  run.report = *std::move(report);
-  return run;
-}
-
-// --try: the script once more with each change. One that fails with a change, but not as it is, is told by its error.
-std::vector<ScriptTried> Try(const ScriptRuns& runs, const ScriptValues& values) {
-  std::vector<ScriptTried> all;
-  for (const ScriptChange& change : kScriptChanges) {
-    TellProgress(std::string("running with the change \"") + change.text + "\"");
-    ScriptTried tried;
-    tried.change = change.text;
-    tried.advice = change.advice;
-    Result<ScriptReport> report = runs.Run(values, &change);
-    if (!report.ok()) {
-      tried.changed = "fails with it: " + report.error().text;
-    } else if (change.hook == nullptr) {
-      tried.changed = "in the environment";
-      tried.report = *std::move(report);
-    } else if (report->recording.changed.empty()) {
-      tried.changed = std::string("nothing: ") + change.otherwise;
-    } else {
-      for (const std::string& text : report->recording.changed)
-        tried.changed += (tried.changed.empty() ? "" : "; ") + text;
-      tried.report = *std::move(report);
-    }
-    all.push_back(std::move(tried));
-  }
-  return all;
+// --write-back: the number into the file of --largest-in, and nothing else of it changed.
+Status WriteBack(const ScriptWishes& wishes, int64_t largest) {
+  const ScriptWishes::Key& in = *wishes.largest_in;
+  std::ifstream file(in.file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const Result<std::string> changed = WithKey(in.file, text, in.key, std::to_string(largest));
+  if (!changed.ok()) return changed.error();
+  return WriteFile({.path = in.file, .force = true, .option = "--write-back"}, *changed);
 }
 
 // --record: the requests of the run that is reported; of one that died, those of the run on a card that is never full.
@@ -123,7 +73,7 @@ bool Fits(const VariedRun& run) {
 
 Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machine) {
   Options options = given;
-  const bool real = options.wishes_of_script.real;
+  const bool real = options.script.wishes.real;
   CardFacts facts;
   if (real) {
     const Result<CardFacts> here = PickCard("auto", machine);
@@ -135,19 +85,19 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
   if (!options.record.empty()) {
     if (const Status may = CheckFileToWrite(record); !may) return may.error();
   }
-  if (IsOfOne(options.format) && options.wishes_of_script.IsTable()) {
+  if (IsOfOne(options.format) && options.script.wishes.IsTable()) {
     return Error{ErrorCode::kUsage, "--format",
                  "svg, snapshot and request are of one run, and --vary and a list of --gpus make several",
                  "type --format html"};
   }
-  const Result<ScriptRuns> runs = ScriptRuns::On(options, machine);
+  const Result<ScriptRuns> runs = ScriptRuns::On(options, options.script, machine);
   if (!runs.ok()) return runs.error();
   std::vector<VariedRun> varied;
-  for (const ScriptValues& values : Combinations(options.wishes_of_script)) {
+  for (const ScriptValues& values : Combinations(options.script.wishes)) {
     std::string text;
     for (const auto& [name, value] : values) text += (text.empty() ? "" : ", ") + name + "=" + value;
     if (!text.empty()) TellProgress("running with " + text);
-    Result<VariedRun> run = RunWith(*runs, options, values);
+    Result<VariedRun> run = RunWith(*runs, options.script, values);
     if (!run.ok()) {
       Error error = run.error();
       if (!text.empty()) error.subject += " with " + text;
@@ -155,12 +105,13 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
     }
     varied.push_back(*std::move(run));
   }
-  if (const Status used = CheckVaried(options, varied); !used) return used.error();
+  if (const Status used = CheckVaried(options.script, varied); !used) return used.error();
   VariedRun& first = varied.front();
   const bool all = options.format == Format::kAll;
   const bool json = options.format == Format::kJson, page = options.format == Format::kHtml || all;
-  const bool table = options.wishes_of_script.IsTable();
-  if (!table && !real && !first.largest) first.report.next = NextOf(*runs, options, first.values, first.report);
+  const bool table = options.script.wishes.IsTable();
+  if (!table && !real && !first.largest)
+    first.report.next = NextOf(*runs, options, options.script, first.values, first.report);
   if (!options.record.empty()) {
     if (const Status recorded = WriteRecord(record, &first.report); !recorded) return recorded.error();
   }
@@ -183,7 +134,7 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
                           : text;
     if (all) outcome.text = AllForms(RealJson(first.report, *there, facts.name), text, std::move(outcome.text));
     outcome.notes = first.report.notes;
-  } else if (options.wishes_of_script.tries) {
+  } else if (options.script.wishes.tries) {
     const std::vector<ScriptTried> tried = Try(*runs, first.values);
     outcome.text = json   ? Print(ToJson(tried, first.report))
                    : page ? PrintTriedPage(tried, first.report, *pictures)
@@ -193,8 +144,8 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
           AllForms(ToJson(tried, first.report), PrintTried(tried, first.report, style), std::move(outcome.text));
     outcome.notes = first.report.notes;
   } else if (first.largest) {
-    if (options.wishes_of_script.write_back && first.largest->largest) {
-      const Status written = WriteBack(options.wishes_of_script, *first.largest->largest);
+    if (options.script.wishes.write_back && first.largest->largest) {
+      const Status written = WriteBack(options.script.wishes, *first.largest->largest);
       if (!written) return written.error();
     }
     outcome.text = json   ? Print(ToJson(*first.largest, first.report))

@@ -6,10 +6,10 @@
 
 #include "planner/answers/profile_store.h"
 #include "planner/cli/estimate_step.h"
-#include "planner/cli/process_tree.h"
-#include "planner/cli/started_command.h"
 #include "planner/cli/verbs.h"
 #include "planner/report/json/profile_json.h"
+#include "planner/scripts/process_tree.h"
+#include "planner/scripts/started_command.h"
 #include "planner/spec/nearest.h"
 
 namespace vramplan {

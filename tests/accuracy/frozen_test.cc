@@ -42,7 +42,7 @@ std::vector<std::string> GraphsOf(const Row& row) {
   return graphs;
 }
 
-// The layers with what is trained decided, as planner/cli/prepare.cc does it.
+// The layers with what is trained decided, as planner/answers/prepare.cc does it.
 Layers TrainedInPart(const Row& row, const std::string& graph) {
   Result<Layers> layers = LayersOf(PathOf(row, graph), row.at("dims"));
   REQUIRE_MESSAGE(layers.ok(), graph);

@@ -13,9 +13,9 @@ namespace vramplan {
 namespace {
 
 Prepared Model(const std::string& name) {
-  Options options;
-  options.file = std::string(VRAMPLAN_SOURCE_DIR) + "/models/" + name;
-  Result<Prepared> prepared = Prepare(options);
+  Question question;
+  question.model = std::string(VRAMPLAN_SOURCE_DIR) + "/models/" + name;
+  Result<Prepared> prepared = Prepare(question);
   REQUIRE(prepared.ok());
   return *std::move(prepared);
 }

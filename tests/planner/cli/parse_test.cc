@@ -214,8 +214,8 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
 std::string Answered(const std::string& line) {
   const Result<Command> command = Parse(line);
   REQUIRE(command.ok());
-  REQUIRE(std::holds_alternative<Answer>(*command));
-  return std::get<Answer>(*command).text;
+  REQUIRE(std::holds_alternative<AskedText>(*command));
+  return std::get<AskedText>(*command).text;
 }
 
 TEST_CASE(

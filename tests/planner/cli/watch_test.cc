@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-#include "planner/cli/process_tree.h"
-#include "planner/cli/started_command.h"
+#include "planner/scripts/process_tree.h"
+#include "planner/scripts/started_command.h"
 #include "tests/support/command_line.h"
 #include "tests/support/fake_probe.h"
 

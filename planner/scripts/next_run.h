@@ -4,13 +4,13 @@
 
 #include <optional>
 
-#include "planner/cli/options.h"
-#include "planner/cli/script_runs.h"
+#include "planner/answers/question.h"
+#include "planner/scripts/runs.h"
 
 namespace vramplan {
 
 // `failed`: the report of the run with these values. Nothing: it fits, took too long to be run again, or fails there.
-std::optional<ScriptNext> NextOf(const ScriptRuns& runs, const Options& options, const ScriptValues& values,
-                                 const ScriptReport& failed);
+std::optional<ScriptNext> NextOf(const ScriptRuns& runs, const Question& question, const Script& script,
+                                 const ScriptValues& values, const ScriptReport& failed);
 
 }  // namespace vramplan

@@ -34,9 +34,9 @@ bool ChooseDeviceHas(const std::string& text, const std::string& part) { return 
 TEST_CASE("--gpu auto: the card, less what others hold") {
   const ScratchStore store("auto");
   FakeProbe machine({.cards = {FakeT4()}});
-  Options options;
-  options.gpu = "auto";
-  const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, &machine);
+  Question question;
+  question.gpu = "auto";
+  const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(question, &machine);
   REQUIRE(chosen.ok());
   REQUIRE(*chosen);
   const ChosenDevice& on = **chosen;

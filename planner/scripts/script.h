@@ -1,4 +1,4 @@
-// ScriptWishes: what of a command is changed from run to run, as it was typed behind `vramplan run`.
+// Script: a command that is run on a pretend card, and what of it is changed from run to run (ScriptWishes).
 //
 //   --largest batch=1:512                    {batch} in the command, or the variable `batch`
 //   --largest batch=1:512 --largest-in c.yaml:data.batch_size
@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/base/result.h"
-#include "planner/cli/script_ranks.h"
+#include "planner/scripts/ranks.h"
 
 namespace vramplan {
 
@@ -42,12 +41,12 @@ struct ScriptWishes {
   bool IsTable() const { return !vary.empty() || (ranks && ranks->gpus.size() > 1); }
 };
 
-struct Typed;
-// Errors (usage): not NAME=LO:HI, not FILE:KEY, not NAME=A,B.
-Result<ScriptWishes::Range> ReadRange(const Typed& typed);
-Result<ScriptWishes::Key> ReadKey(const Typed& typed);
-Result<std::vector<ScriptWishes::Choices>> ReadChoices(const Typed& typed);
-// Wishes that do not go together: two of one name, too many runs, a key of nothing.
-Status CheckWishes(const ScriptWishes& wishes);
+struct Script {
+  std::vector<std::string> command;
+  int steps = 3;            // optimizer steps, or
+  bool until_exit = false;  // until it ends by itself
+  std::optional<double> most_seconds;
+  ScriptWishes wishes;
+};
 
 }  // namespace vramplan

@@ -1,5 +1,5 @@
 // ProcessTree over a made-up /proc, and over our own.
-#include "planner/cli/process_tree.h"
+#include "planner/scripts/process_tree.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "planner/cli/script_changes.h"
+#include "planner/scripts/changes.h"
 
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-#include "planner/cli/started_command.h"
+#include "planner/scripts/started_command.h"
 
 #include <fcntl.h>
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-#include "planner/cli/largest_value.h"
+#include "planner/scripts/largest_value.h"
 
 #include <algorithm>
 #include <cmath>

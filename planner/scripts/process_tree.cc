@@ -1,4 +1,4 @@
-#include "planner/cli/process_tree.h"
+#include "planner/scripts/process_tree.h"
 
 #include <algorithm>
 #include <cctype>

@@ -13,8 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "graph/base/result.h"
-
 namespace vramplan {
 
 struct ScriptRanks {
@@ -27,11 +25,6 @@ struct ScriptRanks {
 
 // The placeholder for the number of cards.
 inline constexpr const char* kGpusName = "gpus";
-
-struct Typed;
-// Reads all options about ranks, whichever of them is asked for. Errors (usage): no numbers, a rank that no run has,
-// machines that do not share the cards evenly, an option without --gpus.
-Result<ScriptRanks> ReadRanks(const Typed& typed);
 
 // The program of the command that starts a process for each rank by itself ("torchrun"); empty: none.
 std::string LauncherIn(const std::vector<std::string>& command);

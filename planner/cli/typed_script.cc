@@ -1,4 +1,4 @@
-#include "planner/cli/script_wishes.h"
+#include "planner/cli/typed_script.h"
 
 #include <algorithm>
 #include <set>
@@ -9,6 +9,17 @@
 
 namespace vramplan {
 namespace {
+
+constexpr int64_t kMostRanks = 65536;
+constexpr size_t kMostWorlds = 64;
+
+Result<int64_t> ReadCount(const char* option, const std::string& text, int64_t lowest, const char* example) {
+  const std::optional<int64_t> count = ReadInteger(text);
+  if (count && *count >= lowest && *count <= kMostRanks) return *count;
+  return Wrong(option,
+               "\"" + text + "\" is not a number from " + std::to_string(lowest) + " to " + std::to_string(kMostRanks),
+               std::string("type ") + option + " " + example);
+}
 
 constexpr int64_t kMostValue = int64_t{1} << 40;
 constexpr size_t kMostVaried = 64;
@@ -76,6 +87,50 @@ Status CheckWishes(const ScriptWishes& wishes) {
   if (runs > kMostVaried)
     return Wrong("--vary", "asks for " + std::to_string(runs) + " runs", "give at most " + std::to_string(kMostVaried));
   return Done();
+}
+
+Result<ScriptRanks> ReadRanks(const Typed& typed) {
+  const std::string *gpus = typed.Other("--gpus"), *nodes = typed.Other("--nodes"), *rank = typed.Other("--rank");
+  const bool all = typed.Other("--all-ranks") != nullptr, one_process = typed.Other("--one-process") != nullptr;
+  if (gpus == nullptr) return Wrong(typed.flag, "goes with --gpus", "add the number of cards: --gpus 8");
+  ScriptRanks ranks;
+  ranks.all = all;
+  ranks.one_process = one_process;
+  if (one_process && (nodes != nullptr || rank != nullptr || all))
+    return Wrong("--one-process", "has no ranks, and --nodes, --rank and --all-ranks are about them",
+                 "leave them out, or --one-process");
+  std::istringstream words(*gpus);
+  for (std::string word; std::getline(words, word, ',');) {
+    const Result<int64_t> count = ReadCount("--gpus", word, 1, "8, or a list: 1,2,4,8");
+    if (!count.ok()) return count.error();
+    ranks.gpus.push_back(*count);
+  }
+  if (ranks.gpus.empty() || ranks.gpus.size() > kMostWorlds)
+    return Wrong("--gpus", "\"" + *gpus + "\" is not a list of up to 64 numbers", "type --gpus 8, or a list: 1,2,4,8");
+  if (nodes != nullptr) {
+    const Result<int64_t> count = ReadCount("--nodes", *nodes, 1, "2");
+    if (!count.ok()) return count.error();
+    ranks.nodes = *count;
+    for (const int64_t each : ranks.gpus) {
+      if (each % ranks.nodes == 0) continue;
+      return Wrong(
+          "--nodes",
+          std::to_string(each) + " cards cannot be shared evenly by " + std::to_string(ranks.nodes) + " machines",
+          "--gpus is the number of all cards together");
+    }
+  }
+  if (rank != nullptr) {
+    const Result<int64_t> number = ReadCount("--rank", *rank, 0, "1");
+    if (!number.ok()) return number.error();
+    ranks.rank = *number;
+    const int64_t fewest = *std::ranges::min_element(ranks.gpus);
+    if (ranks.rank >= fewest) {
+      return Wrong("--rank", "there is no rank " + std::to_string(ranks.rank) + " of " + std::to_string(fewest),
+                   "ranks are counted from 0");
+    }
+    if (all) return Wrong("--rank", "does not go with --all-ranks", "leave one of them out");
+  }
+  return ranks;
 }
 
 }  // namespace vramplan

@@ -1,4 +1,4 @@
-#include "planner/cli/script_runs.h"
+#include "planner/scripts/runs.h"
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -16,8 +16,8 @@
 #include <set>
 #include <sstream>
 
-#include "planner/cli/process_tree.h"
-#include "planner/cli/started_command.h"
+#include "planner/scripts/process_tree.h"
+#include "planner/scripts/started_command.h"
 
 namespace vramplan {
 namespace {
@@ -90,14 +90,14 @@ std::string MachineOf(const ChosenDevice& card, int64_t count) {
 constexpr Bytes kEndless = Bytes::GiB(16 << 10);
 
 // Without --gpu: a card that is never full, of the capability that the other verbs take then.
-ChosenDevice EndlessCard(const Options& options) {
+ChosenDevice EndlessCard(const Question& question) {
   Card card;
   card.name = "a card without end";
   card.usable = kEndless;
   const TrainingSpec defaults;
   card.capability = defaults.capability;
   card.multiprocessors = defaults.multiprocessors;
-  return DeviceOf(card, options);
+  return DeviceOf(card, question);
 }
 
 // "0,1,2": CUDA_VISIBLE_DEVICES, whatever this machine has.
@@ -107,20 +107,20 @@ std::string AllOf(int64_t count) {
   return text;
 }
 
-StartedCommand::Environment HookEnvironment(const Options& options, const std::string& pretend,
+StartedCommand::Environment HookEnvironment(const Script& script, const std::string& pretend,
                                             const std::string& folder) {
   return {{"PYTHONPATH", Before(pretend + "/hook", "PYTHONPATH", ":")},
           {"VRAMPLAN_RECORDING", folder},
-          {"VRAMPLAN_STEPS", options.until_exit ? std::string("0") : std::to_string(options.steps)},
+          {"VRAMPLAN_STEPS", script.until_exit ? std::string("0") : std::to_string(script.steps)},
           {"VRAMPLAN_DETAILS", "1"},
-          {"VRAMPLAN_VALUES", options.wishes_of_script.values_on_host ? "host" : ""},
-          {"VRAMPLAN_SECONDS", options.watch_seconds ? std::to_string(*options.watch_seconds) : std::string()}};
+          {"VRAMPLAN_VALUES", script.wishes.values_on_host ? "host" : ""},
+          {"VRAMPLAN_SECONDS", script.most_seconds ? std::to_string(*script.most_seconds) : std::string()}};
 }
 
-StartedCommand::Environment EnvironmentOf(const Options& options, const ChosenDevice& card, const std::string& pretend,
+StartedCommand::Environment EnvironmentOf(const Script& script, const ChosenDevice& card, const std::string& pretend,
                                           const std::string& folder, int64_t cards) {
   const std::string libraries = pretend + "/libcuda.so.1:" + pretend + "/libnvidia-ml.so.1";
-  StartedCommand::Environment environment = HookEnvironment(options, pretend, folder);
+  StartedCommand::Environment environment = HookEnvironment(script, pretend, folder);
   environment.emplace_back("LD_PRELOAD", Before(libraries, "LD_PRELOAD", ":"));
   environment.emplace_back("VRAMPLAN_PRETEND_GPU", MachineOf(card, cards));
   // Triton links its launcher against a libcuda that it looks for by itself.
@@ -276,13 +276,13 @@ struct Filled {
   StartedCommand::Environment variables;
 };
 
-Result<Filled> Fill(const Options& options, const ScriptValues& values, const std::string& folder) {
-  const std::optional<ScriptWishes::Key>& in = options.wishes_of_script.largest_in;
+Result<Filled> Fill(const Script& script, const ScriptValues& values, const std::string& folder) {
+  const std::optional<ScriptWishes::Key>& in = script.wishes.largest_in;
   Filled filled;
-  for (const std::string& word : options.script) filled.words.push_back(WithValues(word, values));
+  for (const std::string& word : script.command) filled.words.push_back(WithValues(word, values));
   for (const auto& [name, value] : values) {
-    const bool in_file = in && options.wishes_of_script.largest->name == name;
-    if (!in_file && name != kGpusName && !HasPlaceholder(options.script, name))
+    const bool in_file = in && script.wishes.largest->name == name;
+    if (!in_file && name != kGpusName && !HasPlaceholder(script.command, name))
       filled.variables.emplace_back(name, value);
     if (!in_file) continue;
     std::error_code failed;
@@ -367,15 +367,15 @@ void TellProgress(const std::string& text) {
   if (isatty(STDERR_FILENO) != 0) std::cerr << "vramplan: " << text << std::endl;
 }
 
-Result<ScriptRuns> ScriptRuns::On(const Options& options, Probe* machine) {
-  const std::optional<ScriptRanks>& ranks = options.wishes_of_script.ranks;
-  if (ranks && ranks->all && LauncherIn(options.script).empty()) {
+Result<ScriptRuns> ScriptRuns::On(const Question& question, const Script& script, Probe* machine) {
+  const std::optional<ScriptRanks>& ranks = script.wishes.ranks;
+  if (ranks && ranks->all && LauncherIn(script.command).empty()) {
     return Error{ErrorCode::kUsage, "--all-ranks", "nothing in the command starts a process for each rank",
                  "put torchrun --nproc-per-node {gpus} before the script"};
   }
-  const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
+  const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(question, machine);
   if (!chosen.ok()) return chosen.error();
-  ChosenDevice card = *chosen ? **chosen : EndlessCard(options);
+  ChosenDevice card = *chosen ? **chosen : EndlessCard(question);
   if (!card.nvidia) {
     return Error{ErrorCode::kUsage, "--gpu", card.device.name + " is not a card of CUDA, which is what run pretends",
                  "vramplan gpus shows others"};
@@ -392,7 +392,7 @@ Result<ScriptRuns> ScriptRuns::On(const Options& options, Probe* machine) {
   }
   const Result<std::string> pretend = PretendFolder();
   if (!pretend.ok()) return pretend.error();
-  return ScriptRuns(options, std::move(card), chosen->has_value(), *pretend);
+  return ScriptRuns(script, std::move(card), chosen->has_value(), *pretend);
 }
 
 Result<ScriptReport> ScriptRuns::Run(const ScriptValues& values, const ScriptChange* change) const {
@@ -411,18 +411,18 @@ Result<ScriptReport> ScriptRuns::RunOn(const Way& way, const ScriptValues& value
   const RecordingFolder folder;
   if (folder.path().empty()) return BadCommand("TMPDIR", "no folder can be made there", "name another one");
 
-  const Result<Filled> filled = Fill(options_, values, folder.path());
+  const Result<Filled> filled = Fill(script_, values, folder.path());
   if (!filled.ok()) return filled.error();
-  const std::string name = ScriptName(options_.script);
-  const std::optional<ScriptRanks>& ranks = options_.wishes_of_script.ranks;
+  const std::string name = ScriptName(script_.command);
+  const std::optional<ScriptRanks>& ranks = script_.wishes.ranks;
   const int64_t gpus = ranks ? GpusOf(values, *ranks) : 1;
   const std::string launcher = LauncherIn(filled->words);
   // Properties of the card that a script may read, its size apart, stay as they are.
   ChosenDevice card = card_;
   if (way.endless) card.device.usable = kEndless;
   StartedCommand::Environment environment =
-      way.real ? HookEnvironment(options_, pretend_, folder.path())
-               : EnvironmentOf(options_, card, pretend_, folder.path(), ranks ? gpus / ranks->nodes : 1);
+      way.real ? HookEnvironment(script_, pretend_, folder.path())
+               : EnvironmentOf(script_, card, pretend_, folder.path(), ranks ? gpus / ranks->nodes : 1);
   if (way.endless) environment.emplace_back("VRAMPLAN_STEPS", std::to_string(*way.endless));
   if (way.real) {
     environment.emplace_back("VRAMPLAN_REAL", "1");

@@ -1,10 +1,6 @@
-#include "planner/cli/script_largest.h"
+#include "planner/scripts/search.h"
 
-#include <fstream>
-#include <iterator>
-
-#include "planner/cli/largest_value.h"
-#include "planner/cli/write_file.h"
+#include "planner/scripts/largest_value.h"
 
 namespace vramplan {
 namespace {
@@ -47,10 +43,10 @@ bool TookTheSame(const VariedRun& a, const VariedRun& b) {
 
 }  // namespace
 
-Result<SearchedLargest> SearchLargest(const ScriptRuns& runs, const Options& options, const ScriptValues& others) {
-  const ScriptWishes::Range& range = *options.wishes_of_script.largest;
+Result<SearchedLargest> SearchLargest(const ScriptRuns& runs, const Script& script, const ScriptValues& others) {
+  const ScriptWishes::Range& range = *script.wishes.largest;
   // Whether the script reads the variable cannot be seen, only that two numbers make no difference.
-  const bool by_variable = !options.wishes_of_script.largest_in && !HasPlaceholder(options.script, range.name);
+  const bool by_variable = !script.wishes.largest_in && !HasPlaceholder(script.command, range.name);
   SearchedLargest searched;
   std::optional<TriedValue> before;
   searched.largest.name = range.name;
@@ -101,9 +97,9 @@ Result<SearchedLargest> SearchLargest(const ScriptRuns& runs, const Options& opt
   return searched;
 }
 
-Status CheckVaried(const Options& options, const std::vector<VariedRun>& runs) {
-  for (const ScriptWishes::Choices& choices : options.wishes_of_script.vary) {
-    if (HasPlaceholder(options.script, choices.name)) continue;
+Status CheckVaried(const Script& script, const std::vector<VariedRun>& runs) {
+  for (const ScriptWishes::Choices& choices : script.wishes.vary) {
+    if (HasPlaceholder(script.command, choices.name)) continue;
     std::optional<std::pair<std::string, std::string>> same;
     bool used = false;
     for (size_t i = 0; i < runs.size(); ++i) {
@@ -117,15 +113,6 @@ Status CheckVaried(const Options& options, const std::vector<VariedRun>& runs) {
     if (same && !used) return NobodyUses("--vary", choices.name, same->first, same->second);
   }
   return Done();
-}
-
-Status WriteBack(const ScriptWishes& wishes, int64_t largest) {
-  const ScriptWishes::Key& in = *wishes.largest_in;
-  std::ifstream file(in.file, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const Result<std::string> changed = WithKey(in.file, text, in.key, std::to_string(largest));
-  if (!changed.ok()) return changed.error();
-  return WriteFile({.path = in.file, .force = true, .option = "--write-back"}, *changed);
 }
 
 }  // namespace vramplan

@@ -1,4 +1,4 @@
-#include "planner/cli/script_values.h"
+#include "planner/scripts/values.h"
 
 #include <doctest/doctest.h>
 

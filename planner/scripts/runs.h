@@ -1,6 +1,6 @@
 // ScriptRuns: a command run on one pretend card, as often as it is asked for.
 //
-//   ScriptRuns::On(options, machine)->Run({"python", "train.py"}, {})      its report, with the verdict on that card
+//   ScriptRuns::On(question, script, machine)->Run({})      its report, with the verdict on that card
 //
 // What a run leaves behind (its folder, processes of its own) is gone when Run returns.
 #pragma once
@@ -10,10 +10,11 @@
 
 #include "cuda_probe/probe.h"
 #include "planner/answers/choose_device.h"
-#include "planner/cli/options.h"
-#include "planner/cli/script_changes.h"
-#include "planner/cli/script_values.h"
+#include "planner/answers/question.h"
 #include "planner/report/script.h"
+#include "planner/scripts/changes.h"
+#include "planner/scripts/script.h"
+#include "planner/scripts/values.h"
 
 namespace vramplan {
 
@@ -22,9 +23,9 @@ void TellProgress(const std::string& text);
 
 class ScriptRuns {
  public:
-  // The card of the options, or one that is never full. Errors: no such card, one that is not of CUDA or too small, no
+  // The card of the question, or one that is never full. Errors: no such card, one that is not of CUDA or too small, no
   // library beside the binary, a hidden card.
-  static Result<ScriptRuns> On(const Options& options, Probe* machine);
+  static Result<ScriptRuns> On(const Question& question, const Script& script, Probe* machine);
 
   // One run of the command, with these values in the place of their names. Errors: it failed by itself, it never used
   // the card, a signal came.
@@ -33,7 +34,7 @@ class ScriptRuns {
   // The same on the card that this machine has: the hook alone.
   Result<ScriptReport> RunOnRealCard(const ScriptValues& values) const;
 
-  // The same on a pretend card like the one of the options that is never full, until the step behind `steps` begins.
+  // The same on a pretend card like that of Run that is never full, until the step behind `steps` begins.
   Result<ScriptReport> RunOnEndlessCard(const ScriptValues& values, int64_t steps) const;
 
   const ChosenDevice& card() const { return card_; }
@@ -46,10 +47,10 @@ class ScriptRuns {
     std::optional<int64_t> endless;        // on a card that is never full, for so many steps
   };
   Result<ScriptReport> RunOn(const Way& way, const ScriptValues& values) const;
-  ScriptRuns(const Options& options, ChosenDevice card, bool card_given, std::string pretend)
-      : options_(options), card_(std::move(card)), card_given_(card_given), pretend_(std::move(pretend)) {}
+  ScriptRuns(const Script& script, ChosenDevice card, bool card_given, std::string pretend)
+      : script_(script), card_(std::move(card)), card_given_(card_given), pretend_(std::move(pretend)) {}
 
-  const Options& options_;
+  const Script& script_;
   ChosenDevice card_;
   bool card_given_;
   std::string pretend_;  // the folder of the library

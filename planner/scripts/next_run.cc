@@ -1,8 +1,6 @@
-#include "planner/cli/script_next.h"
+#include "planner/scripts/next_run.h"
 
 #include <algorithm>
-
-#include "planner/cli/recorded.h"
 
 namespace vramplan {
 namespace {
@@ -12,13 +10,13 @@ constexpr double kMostSeconds = 600;
 
 }  // namespace
 
-std::optional<ScriptNext> NextOf(const ScriptRuns& runs, const Options& options, const ScriptValues& values,
-                                 const ScriptReport& failed) {
+std::optional<ScriptNext> NextOf(const ScriptRuns& runs, const Question& question, const Script& script,
+                                 const ScriptValues& values, const ScriptReport& failed) {
   if (!failed.oom || failed.recording.seconds > kMostSeconds) return std::nullopt;
   // The step that failed, and what comes between it and the next one.
   const int64_t steps = static_cast<int64_t>(failed.recording.steps.size()) + 2;
   TellProgress("running once more, on a card that is never full");
-  const Result<ScriptReport> run = runs.RunOnEndlessCard(values, std::max<int64_t>(steps, options.steps));
+  const Result<ScriptReport> run = runs.RunOnEndlessCard(values, std::max<int64_t>(steps, script.steps));
   if (!run.ok() || run->oom) return std::nullopt;
   ScriptNext next;
   next.needs = run->band.device().likely;
@@ -28,8 +26,8 @@ std::optional<ScriptNext> NextOf(const ScriptRuns& runs, const Options& options,
   next.record = RecordOf(run->recording, run->card.cudnn);
   const RecordedRun recorded(next.record);
   next.smallest =
-      SmallestThatHolds(options, [&](const Device& card) { return VerdictOn(card, *run, recorded).verdict; });
-  next.tried = options.wishes_of_script.tries;
+      SmallestThatHolds(question, [&](const Device& card) { return VerdictOn(card, *run, recorded).verdict; });
+  next.tried = script.wishes.tries;
   return next;
 }
 
