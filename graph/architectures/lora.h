@@ -23,7 +23,9 @@ struct Lora {
 };
 
 // `packed`: the modules that bitsandbytes will pack (quantization.h), whose adapters peft adds in another way. `type`: of the
-// adapters. Error: no linear layer has such a name; it lists those that there are.
-Status AddLora(const Lora& lora, const std::vector<std::string>& packed, DType type, Facts* facts);
+// adapters. `leaves`: paths of the modules whose results require a gradient (transformers, enable_input_require_grads).
+// Error: no linear layer has such a name; it lists those that there are.
+Status AddLora(const Lora& lora, const std::vector<std::string>& packed, const std::vector<std::string>& leaves,
+               DType type, Facts* facts);
 
 }  // namespace vramplan
