@@ -25,12 +25,13 @@ Argument BoolOf(bool value) { return {Argument::Kind::kBool, value ? 1 : 0, 0, "
 class Adapting {
  public:
   // `type`: of the adapters; `in_amp`: the program was recorded under autocast.
-  Adapting(const Lora& lora, const std::set<std::string>& modules, const PackedLayers& packed, bool trains, DType type,
-           bool in_amp, RecordedProgram* program)
+  Adapting(const Lora& lora, const std::set<std::string>& modules, const PackedLayers& packed,
+           const std::vector<std::string>& leaves, bool trains, DType type, bool in_amp, RecordedProgram* program)
       : lora_(lora),
         modules_(modules),
         packed_(packed.modules.begin(), packed.modules.end()),
         clones_(packed.cloned),
+        leaves_(leaves),
         trains_(trains),
         type_(type),
         in_amp_(in_amp),
@@ -46,12 +47,15 @@ class Adapting {
     std::map<int32_t, std::vector<int32_t>> dies;  // call (of the new ones) -> values, in order
     for (size_t i = 0; i < before.size(); ++i) {
       Call& call = before[i];
+      const bool ends_leaf =
+          trains_ && IsOfLeaf(call) && (i + 1 == before.size() || before[i + 1].module != call.module);
       const std::optional<LinearCall> linear = LinearCallOf(call);
       const std::string module = linear ? paths.Of(call, *linear) : "";
       if (linear && modules_.contains(module)) {
         Adapt(std::move(call), *linear, module, &dies, &at_with);
       } else {
         program_.calls.push_back(std::move(call));
+        if (ends_leaf) MakeLeaf(&at_with);
       }
       moved[i] = static_cast<int32_t>(program_.calls.size()) - 1;
     }
@@ -73,6 +77,23 @@ class Adapting {
   }
 
  private:
+  bool IsOfLeaf(const Call& call) const {
+    if (call.module < 0 || call.results.size() != 1) return false;
+    const std::string& path = program_.modules[static_cast<size_t>(call.module)].path;
+    return std::ranges::find(leaves_, path) != leaves_.end();
+  }
+
+  // What the last call made gets another name, which requires a gradient.
+  void MakeLeaf(std::map<int32_t, std::vector<int32_t>>* at_with) {
+    Call& call = program_.calls.back();
+    const int32_t last = call.results[0], at = call.module;
+    const RecordedProgram::Tensor& made = program_.values[static_cast<size_t>(last)];
+    const int32_t plain = NewValue(made.type, made.shape);
+    call.results[0] = plain;
+    Add("vramplan.leaf", at, {ValueOf(plain)}, last);
+    (*at_with)[last].push_back(plain);
+  }
+
   int32_t NewValue(DType type, Shape shape) {
     program_.values.push_back({type, shape, ""});
     return static_cast<int32_t>(program_.values.size()) - 1;
@@ -113,7 +134,9 @@ class Adapting {
     const Shape in = value(input).shape, out = value(last).shape;
     const Shape small = WithLast(in, lora_.rank);
     const int64_t in_width = in[in.rank() - 1].At(1), out_width = out[out.rank() - 1].At(1);
-    const bool casts = in_halves ? value(input).type != type_ : type != type_;
+    // Beside packed weights peft casts nothing under autocast (tuners/lora/bnb.py, requires_conversion).
+    const bool leaves_types = in_amp_ && packed_.contains(module);
+    const bool casts = !leaves_types && (in_halves ? value(input).type : type) != type_;
     const int32_t a = Parameter(module + ".lora_A.default.weight", Shape{Dim(lora_.rank), Dim(in_width)});
     const int32_t b = Parameter(module + ".lora_B.default.weight", Shape{Dim(out_width), Dim(lora_.rank)});
 
@@ -183,6 +206,7 @@ class Adapting {
   const std::set<std::string>& modules_;
   const std::set<std::string> packed_;
   const bool clones_;
+  const std::vector<std::string>& leaves_;
   const bool trains_;
   const DType type_;
   const bool in_amp_;
@@ -205,7 +229,8 @@ std::string TypedName(const std::string& path) {
 
 }  // namespace
 
-Status AddLora(const Lora& lora, const PackedLayers& packed, DType type, Facts* facts) {
+Status AddLora(const Lora& lora, const PackedLayers& packed, const std::vector<std::string>& leaves, DType type,
+               Facts* facts) {
   std::set<std::string> modules, names, transposed;
   const std::vector<LinearLayer> linear = LinearLayersOf(*facts);
   const bool all = lora.targets == std::vector<std::string>{"all-linear"};
@@ -241,7 +266,7 @@ Status AddLora(const Lora& lora, const PackedLayers& packed, DType type, Facts* 
   }
   facts->parameters = std::move(tensors);
   const auto adapt = [&](std::optional<RecordedProgram>& program, bool trains, bool in_amp) {
-    if (program) Adapting(lora, modules, packed, trains, type, in_amp, &*program).Run();
+    if (program) Adapting(lora, modules, packed, leaves, trains, type, in_amp, &*program).Run();
   };
   adapt(facts->training_program, true, false);
   adapt(facts->training_program_in_amp, true, true);

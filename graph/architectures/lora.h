@@ -34,8 +34,9 @@ struct PackedLayers {
   bool cloned = false;  // their result is, before anything is added: those of four bits
 };
 
-// `type`: of the
-// adapters. Error: no linear layer has such a name; it lists those that there are.
-Status AddLora(const Lora& lora, const PackedLayers& packed, DType type, Facts* facts);
+// `type`: of the adapters. `leaves`: paths of the modules whose results require a gradient (transformers,
+// enable_input_require_grads). Error: no linear layer has such a name; it lists those that there are.
+Status AddLora(const Lora& lora, const PackedLayers& packed, const std::vector<std::string>& leaves, DType type,
+               Facts* facts);
 
 }  // namespace vramplan

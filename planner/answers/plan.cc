@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "graph/architectures/named.h"
-#include "planner/answers/doubts.h"
+#include "planner/answers/assumptions.h"
 #include "planner/answers/judge.h"
 #include "planner/answers/other_plans.h"
 #include "planner/report/parts/breakdown.h"
@@ -174,12 +174,12 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, con
     if (!judged.ok()) return judged.error();
     report.on = static_cast<const OnCard&>(judged->fit);
     report.safe_batch = judged->fit.safe_batch;
-    report.assumptions =
-        Doubts({prepared, question, planned, plan->batch, *judged->step, judged->fit.peak.peak.requested, brief});
+    report.assumptions = AssumptionsOf(
+        {prepared, question, planned, plan->batch, *judged->step, judged->fit.peak.peak.requested, brief});
   } else {
     report.parts = PartsOf(*as_it_is, smallest);
     report.assumptions =
-        Doubts({prepared, question, spec, smallest, *as_it_is, RequestedPeak(*as_it_is, smallest), brief});
+        AssumptionsOf({prepared, question, spec, smallest, *as_it_is, RequestedPeak(*as_it_is, smallest), brief});
     if (wishes.batch && has_batch) report.instead = Accumulated(problem, wishes, on.nvidia);
   }
   // Only where a batch was asked for is one of no use for what the plan does.

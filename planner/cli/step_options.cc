@@ -154,7 +154,8 @@ constexpr OptionRow kStepRows[] = {
         .Shown([](SettingsRows* s) {
           if (!s->options.quant) return;
           SpecRow& row = s->Name(s->options.quant->type + (s->options.quant->nested ? ",double" : ""));
-          if (!IsHalf(TypeInRun(DType::kFloat32, s->options.spec.precision))) row.text += ", other weights in fp32";
+          const DType others = TypeInRun(DType::kFloat32, s->options.spec.precision);
+          if (!IsHalf(s->options.weights.value_or(others))) row.text += ", other weights in fp32";
         }),
     OptionRow{"--dim", "NAME=N", "length of a free dimension of the file, such as sequence=128; repeatable", kBound,
               kModel, ReadDims}
@@ -199,8 +200,19 @@ constexpr OptionRow kStepRows[] = {
           if (denoises) return;  // its config.json says none
           const bool asked = row.given, named = s->options.named != nullptr;
           row.given = true;
-          if (!named || !asked)
+          if (!named || (!asked && !s->options.weights))
             row.phrase = "precision " + row.text + (named ? " (as its config.json says)" : " (as the file says)");
+        }),
+    OptionRow{"--weights", "TYPE",
+              "bf16, fp16 or fp32: the type in which a model that is given by its name is loaded [as --precision says]; "
+              "--weights bf16 --precision amp-bf16 is a model in bf16 under autocast, as TrainingArguments(bf16=True) "
+              "runs what from_pretrained loads",
+              kGraph, kModel, Into<&Options::weights, ParseWeights>}
+        .Words([]() -> std::vector<std::string> {
+          return {"bf16", "fp16", "fp32"};
+        })
+        .Shown([](SettingsRows* s) {
+          if (s->options.weights) s->Name("in " + std::string(Name(*s->options.weights)));
         }),
     OptionRow{
         "--optimizer", "NAME",

@@ -173,4 +173,11 @@ Result<Quantization> ParseQuant(const std::string& text) {
                "type --quant nf4, nf4,double, fp4, fp4,double or int8");
 }
 
+Result<DType> ParseWeights(const std::string& text) {
+  if (text == "bf16") return DType::kBFloat16;
+  if (text == "fp16") return DType::kFloat16;
+  if (text == "fp32") return DType::kFloat32;
+  return Wrong("--weights", "\"" + text + "\" is no type of weights", "type --weights bf16, fp16 or fp32");
+}
+
 }  // namespace vramplan

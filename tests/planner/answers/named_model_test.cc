@@ -91,6 +91,28 @@ TEST_CASE("named models: under checkpoints of every layer no layer keeps a cache
   CHECK(copies(" --checkpoint model.layers.0") > copies(""));
 }
 
+TEST_CASE("named models: --weights says the type that a model is loaded in") {
+  struct Row {
+    const char *line, *says;
+  };
+  const Row rows[] = {
+      {"estimate llama-3.2-1b --lora 8 --weights bf16 --precision amp-bf16 --dim sequence=64", "weights in bfloat16"},
+      {"estimate bert-base-uncased --weights bf16 --dim sequence=64", "precision bf16,"},
+      {"estimate llama-3.2-1b --lora 8 --quant nf4 --weights bf16 --precision amp-bf16 --dim sequence=64", "quant nf4, dim sequence=64"},
+      {"estimate llama-3.2-1b --weights fp32 --precision bf16", "type --precision fp32, or --precision amp-bf16"},
+      {"estimate llama-3.2-1b --weights int8", "type --weights bf16, fp16 or fp32"},
+      {"estimate sdxl --weights bf16", "--weights: what the training scripts of diffusers load"},
+      {"estimate model.onnx --weights bf16", "--weights: it is for a model that is given by its name"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.line);
+    const Said said = Do(row.line);
+    const std::string text = said.out + said.err;
+    CAPTURE(text);
+    CHECK(text.find(row.says) != std::string::npos);
+  }
+}
+
 // Before 2.15 the kernel without the probabilities took no groups of heads; flash attention always did.
 TEST_CASE("named models: an older PyTorch is asked about where its attention of grouped heads keeps probabilities") {
   struct Row {

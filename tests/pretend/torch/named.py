@@ -1,12 +1,13 @@
-"""named.py NAME METHOD BATCH [sequence=N] [target=N] [checkpoint]: a model of models/architectures/names.jsonl at its real size, with
-random weights, as a plain script trains it.
+"""named.py NAME METHOD BATCH [sequence=N] [target=N] [image=N] [checkpoint] [bf16|fp32] [on=MODULES]: a model of
+models/architectures/names.jsonl at its real size, with random weights, as a plain script trains it.
 
-METHOD is full (the weights in the type of its configuration, and AdamW), lora (peft's defaults for r=16 beside them), qlora (beside
-weights that bitsandbytes packed, the others in fp32), qlora-amp (that under bf16 autocast), qlora-bf16 (the others in bf16), lora-dora and qlora-dora (with use_dora), int8-lora and int8-lora-bf16
-(as qlora and qlora-bf16, in eight bits), amp (fp32
-weights under bf16 autocast), ddp or fsdp2 (full, over the ranks that there are), zero1, zero2 or zero3 (that by DeepSpeed, with its
-defaults; -bf16: all weights made so; lora-zero2: adapters alone), infer (forwards under no_grad), nf4 or int8 (that with packed weights) or generate (32 more tokens). Needs
-transformers, peft for adapters, and bitsandbytes for packed weights.
+METHOD is full (the weights in the type of its configuration, and AdamW), lora (peft's r=16 beside them, on MODULES, as q_proj+v_proj,
+or where peft puts them), qlora (beside weights that bitsandbytes packed, the others in fp32), qlora-bf16 (the others in bf16),
+int8-lora and int8-lora-bf16 (the same in eight bits), lora-dora or qlora-dora (with use_dora), amp, lora-amp or qlora-amp (under bf16
+autocast, with fp32 weights unless bf16 is said), ddp or fsdp2 (full, over the ranks that there are), zero1 or zero2 (that by
+DeepSpeed, with its defaults; zero1-bf16: all weights made so; lora-zero2: adapters alone), infer (forwards under no_grad), nf4 or int8
+(that with packed weights) or generate (32 more tokens). Needs transformers, peft for adapters, bitsandbytes for packed weights, and
+deepspeed for its stages.
 """
 import json
 import pathlib
@@ -16,14 +17,17 @@ import torch
 import transformers
 
 name, method, batch = sys.argv[1], sys.argv[2], int(sys.argv[3])
-lengths = {"sequence": 512, "target": 128} | {k: int(v) for k, v in (word.split("=") for word in sys.argv[4:] if "=" in word)}
+said = dict(word.split("=") for word in sys.argv[4:] if "=" in word)
+on = said.pop("on", "")
+lengths = {"sequence": 512, "target": 128} | {k: int(v) for k, v in said.items()}
+asked = next((type for word, type in (("bf16", torch.bfloat16), ("fp32", torch.float32)) if word in sys.argv[4:]), None)
 table = pathlib.Path(__file__).resolve().parents[3] / "models/architectures/names.jsonl"
 settings = next(row["config"] for row in map(json.loads, table.read_text().splitlines()) if row["name"] == name)
 title = settings.pop("architectures")[0]
 stored = getattr(torch, settings.pop("dtype", "float32"))
 torch.manual_seed(0)
-torch.set_default_dtype(torch.float32 if method == "amp" else stored)
 packs = method.startswith(("qlora", "nf4", "int8"))
+torch.set_default_dtype(asked or (torch.float32 if method.endswith("amp") and not packs else stored))
 with torch.device("meta" if packs else "cuda"):
     config = transformers.AutoConfig.for_model(settings.pop("model_type"), **settings)
     model = getattr(transformers, title)(config)
@@ -98,7 +102,7 @@ if method in ("infer", "nf4", "int8"):
             out = model(**data)
     sys.exit()
 
-if packs and not method.endswith("bf16"):
+if packs and not method.endswith("bf16") and asked is None:
     from peft import prepare_model_for_kbit_training
 
     model = prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
@@ -109,7 +113,8 @@ if "checkpoint" in sys.argv:
 if "lora" in method:
     from peft import LoraConfig, get_peft_model
 
-    model = get_peft_model(model, LoraConfig(r=16, lora_alpha=32, use_dora="dora" in method, lora_dropout=lengths.get("dropout", 0) / 100))
+    modules = on if on == "all-linear" else on.split("+")
+    model = get_peft_model(model, LoraConfig(r=16, lora_alpha=32, use_dora="dora" in method, **({"target_modules": modules} if on else {})))
 model.train()
 if method in ("ddp", "fsdp2"):
     torch.distributed.init_process_group("nccl")
