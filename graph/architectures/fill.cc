@@ -255,7 +255,8 @@ class Filler {
     const std::string_view target = line.substr(0, line.find('('));
     line.remove_prefix(target.size());
     const auto dots = std::ranges::count(target, '.');
-    std::string out = std::string("[\"") + (dots < 2 ? "aten." : "") + std::string(target) +
+    const bool of_aten = dots < 2 && !target.starts_with("vramplan.");
+    std::string out = std::string("[\"") + (of_aten ? "aten." : "") + std::string(target) +
                       (dots == 0 ? ".default" : "") + "\"," + std::to_string(module) + ",[" +
                       Arguments(Inside(TakeBracket(&line)), block) + "],[";
     std::string keywords, results;
@@ -381,10 +382,13 @@ Result<std::string> FillTemplate(const Template& of, const Settings& settings, s
   const auto is_of = [&](const Template::Recording& recording, std::string_view of_mode) {
     return recording.form == form && recording.program.starts_with(of_mode);
   };
+  const std::optional<int64_t> length = settings.Number(of.long_from.first);
+  const std::optional<int64_t> from = Evaluate(of.long_from.second, settings);
+  const std::string in_window = length && from && *length >= *from ? "long-" : "";
   // Layers that keep no cache run alike under checkpoints.
-  std::string_view recorded = mode;
-  if (std::ranges::none_of(of.recordings, [&](const auto& recording) { return is_of(recording, mode); }))
-    recorded = "train";
+  std::string recorded = in_window + std::string(mode);
+  if (std::ranges::none_of(of.recordings, [&](const auto& recording) { return is_of(recording, recorded); }))
+    recorded = in_window + "train";
   const auto main = std::ranges::find_if(of.recordings, [&](const Template::Recording& recording) {
     return recording.form == form && recording.program == recorded;
   });

@@ -14,6 +14,8 @@ namespace {
 using Argument = RecordedArgument;
 using Call = RecordedProgram::Call;
 
+constexpr const char* kMagnitude = ".lora_magnitude_vector.default.weight";
+
 Argument ValueOf(int32_t value) { return {Argument::Kind::kValue, value, 0, "", {}}; }
 Argument RealOf(double real) { return {Argument::Kind::kReal, 0, real, "", {}}; }
 Argument WordOf(std::string text) { return {Argument::Kind::kText, 0, 0, std::move(text), {}}; }
@@ -23,11 +25,13 @@ Argument BoolOf(bool value) { return {Argument::Kind::kBool, value ? 1 : 0, 0, "
 class Adapting {
  public:
   // `type`: of the adapters; `in_amp`: the program was recorded under autocast.
-  Adapting(const Lora& lora, const std::set<std::string>& modules, const std::set<std::string>& packed, bool trains,
-           DType type, bool in_amp, RecordedProgram* program)
+  Adapting(const Lora& lora, const std::set<std::string>& modules, const PackedLayers& packed,
+           const std::vector<std::string>& leaves, bool trains, DType type, bool in_amp, RecordedProgram* program)
       : lora_(lora),
         modules_(modules),
-        packed_(packed),
+        packed_(packed.modules.begin(), packed.modules.end()),
+        clones_(packed.cloned),
+        leaves_(leaves),
         trains_(trains),
         type_(type),
         in_amp_(in_amp),
@@ -43,12 +47,15 @@ class Adapting {
     std::map<int32_t, std::vector<int32_t>> dies;  // call (of the new ones) -> values, in order
     for (size_t i = 0; i < before.size(); ++i) {
       Call& call = before[i];
+      const bool ends_leaf =
+          trains_ && IsOfLeaf(call) && (i + 1 == before.size() || before[i + 1].module != call.module);
       const std::optional<LinearCall> linear = LinearCallOf(call);
       const std::string module = linear ? paths.Of(call, *linear) : "";
       if (linear && modules_.contains(module)) {
         Adapt(std::move(call), *linear, module, &dies, &at_with);
       } else {
         program_.calls.push_back(std::move(call));
+        if (ends_leaf) MakeLeaf(&at_with);
       }
       moved[i] = static_cast<int32_t>(program_.calls.size()) - 1;
     }
@@ -70,6 +77,23 @@ class Adapting {
   }
 
  private:
+  bool IsOfLeaf(const Call& call) const {
+    if (call.module < 0 || call.results.size() != 1) return false;
+    const std::string& path = program_.modules[static_cast<size_t>(call.module)].path;
+    return std::ranges::find(leaves_, path) != leaves_.end();
+  }
+
+  // What the last call made gets another name, which requires a gradient.
+  void MakeLeaf(std::map<int32_t, std::vector<int32_t>>* at_with) {
+    Call& call = program_.calls.back();
+    const int32_t last = call.results[0], at = call.module;
+    const RecordedProgram::Tensor& made = program_.values[static_cast<size_t>(last)];
+    const int32_t plain = NewValue(made.type, made.shape);
+    call.results[0] = plain;
+    Add("vramplan.leaf", at, {ValueOf(plain)}, last);
+    (*at_with)[last].push_back(plain);
+  }
+
   int32_t NewValue(DType type, Shape shape) {
     program_.values.push_back({type, shape, ""});
     return static_cast<int32_t>(program_.values.size()) - 1;
@@ -110,14 +134,21 @@ class Adapting {
     const Shape in = value(input).shape, out = value(last).shape;
     const Shape small = WithLast(in, lora_.rank);
     const int64_t in_width = in[in.rank() - 1].At(1), out_width = out[out.rank() - 1].At(1);
-    const bool casts = in_halves ? value(input).type != type_ : type != type_;
+    // Beside packed weights peft casts nothing under autocast (tuners/lora/bnb.py, requires_conversion).
+    const bool leaves_types = in_amp_ && packed_.contains(module);
+    const bool casts = !leaves_types && (in_halves ? value(input).type : type) != type_;
     const int32_t a = Parameter(module + ".lora_A.default.weight", Shape{Dim(lora_.rank), Dim(in_width)});
     const int32_t b = Parameter(module + ".lora_B.default.weight", Shape{Dim(out_width), Dim(lora_.rank)});
 
+    const bool is_packed = packed_.contains(module);
+    const Argument weight = call.arguments[linear.weight];
+    const bool biased =
+        call.arguments.size() > linear.bias && call.arguments[linear.bias].kind == Argument::Kind::kValue;
+    const Argument bias = biased ? call.arguments[linear.bias] : Argument();
     int32_t base = NewValue(type, out);
     call.results[0] = base;
     program_.calls.push_back(std::move(call));
-    if (packed_.contains(module)) {  // the result is cloned before anything is added
+    if (is_packed && clones_) {  // the result is cloned before anything is added
       const int32_t result = std::exchange(base, NewValue(type, out));
       (*dies)[Add("aten.clone.default", at, {ValueOf(result)}, base)] = {result};
     }
@@ -128,14 +159,23 @@ class Adapting {
       dropped = NewValue(type_, in);
       Add("aten.dropout.default", at, {ValueOf(x), RealOf(lora_.dropout), BoolOf(true)}, dropped);
     }
-    const int32_t narrow = NewValue(made, small);
-    const int32_t after_a = Add("aten.linear.default", at, {ValueOf(dropped), ValueOf(a)}, narrow);
-    if (dropped != x) (*dies)[after_a].push_back(dropped);
-    const int32_t wide = NewValue(made, out);
-    (*dies)[Add("aten.linear.default", at, {ValueOf(narrow), ValueOf(b)}, wide)] = {narrow};
     const int32_t scaled = NewValue(made, out);
-    (*dies)[Add("aten.mul.Tensor", at, {ValueOf(wide), RealOf(0.5)}, scaled)] = {wide};
-    if (packed_.contains(module)) {  // tuners/lora/bnb.py, Linear4bit.forward
+    if (lora_.dora) {
+      const int32_t magnitude = Parameter(module + kMagnitude, Shape{Dim(out_width)});
+      Add(kDoraLinear.data(), at,
+          {ValueOf(dropped), dropped == x ? ValueOf(base) : Argument(), weight, ValueOf(a), ValueOf(b),
+           ValueOf(magnitude), bias},
+          scaled);
+      program_.calls.back().keywords = {{"transposed", IntegerOf(linear.transposed ? 1 : 0)}};
+    } else {
+      const int32_t narrow = NewValue(made, small);
+      const int32_t after_a = Add("aten.linear.default", at, {ValueOf(dropped), ValueOf(a)}, narrow);
+      if (dropped != x) (*dies)[after_a].push_back(dropped);
+      const int32_t wide = NewValue(made, out);
+      (*dies)[Add("aten.linear.default", at, {ValueOf(narrow), ValueOf(b)}, wide)] = {narrow};
+      (*dies)[Add("aten.mul.Tensor", at, {ValueOf(wide), RealOf(0.5)}, scaled)] = {wide};
+    }
+    if (is_packed && !lora_.dora) {  // tuners/lora/bnb.py, Linear4bit.forward
       int32_t added = scaled;
       if (casts) (*dies)[Add("aten.to.dtype", at, {ValueOf(scaled), {}}, added = NewValue(type, out))] = {scaled};
       (*dies)[Add("aten.add.Tensor", at, {ValueOf(base), ValueOf(added)}, last)] =
@@ -147,6 +187,7 @@ class Adapting {
       const int32_t sum = may_cast ? NewValue(made, out) : last;
       std::vector<int32_t>& dead = (*dies)[Add("aten.add.Tensor", at, {ValueOf(base), ValueOf(scaled)}, sum)];
       dead = {scaled, base};
+      if (lora_.dora && dropped != x) dead.push_back(dropped);
       if (x != input) dead.push_back(x);
       if (!may_cast) return;
       Add("aten.to.dtype", at, {ValueOf(sum), {}}, last);
@@ -155,12 +196,17 @@ class Adapting {
       return;
     }
     const int32_t sum = NewValue(made, out);
-    (*dies)[Add("aten.add.Tensor", at, {ValueOf(base), ValueOf(scaled)}, sum)] = {scaled, base};
+    const int32_t added = Add("aten.add.Tensor", at, {ValueOf(base), ValueOf(scaled)}, sum);
+    (*dies)[added] = {scaled, base};
+    if (lora_.dora && dropped != x) (*dies)[added].push_back(dropped);
     (*dies)[Add("aten.to.dtype", at, {ValueOf(sum), {}}, last)] = {sum, x};
   }
 
   const Lora& lora_;
-  const std::set<std::string>&modules_, &packed_;
+  const std::set<std::string>& modules_;
+  const std::set<std::string> packed_;
+  const bool clones_;
+  const std::vector<std::string>& leaves_;
   const bool trains_;
   const DType type_;
   const bool in_amp_;
@@ -183,7 +229,8 @@ std::string TypedName(const std::string& path) {
 
 }  // namespace
 
-Status AddLora(const Lora& lora, const std::vector<std::string>& packed, DType type, Facts* facts) {
+Status AddLora(const Lora& lora, const PackedLayers& packed, const std::vector<std::string>& leaves, DType type,
+               Facts* facts) {
   std::set<std::string> modules, names, transposed;
   const std::vector<LinearLayer> linear = LinearLayersOf(*facts);
   const bool all = lora.targets == std::vector<std::string>{"all-linear"};
@@ -215,11 +262,11 @@ Status AddLora(const Lora& lora, const std::vector<std::string>& packed, DType t
     if (transposed.contains(module)) std::swap(out, in);
     tensors.push_back({module + ".lora_A.default.weight", type, {lora.rank, in}, true, ""});
     tensors.push_back({module + ".lora_B.default.weight", type, {out, lora.rank}, true, ""});
+    if (lora.dora) tensors.push_back({module + kMagnitude, type, {out}, true, ""});
   }
   facts->parameters = std::move(tensors);
-  const std::set<std::string> of_bitsandbytes(packed.begin(), packed.end());
   const auto adapt = [&](std::optional<RecordedProgram>& program, bool trains, bool in_amp) {
-    if (program) Adapting(lora, modules, of_bitsandbytes, trains, type, in_amp, &*program).Run();
+    if (program) Adapting(lora, modules, packed, leaves, trains, type, in_amp, &*program).Run();
   };
   adapt(facts->training_program, true, false);
   adapt(facts->training_program_in_amp, true, true);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/base/result.h"
@@ -19,11 +20,23 @@ struct Lora {
   // peft takes for the class.
   std::vector<std::string> targets;
   double dropout = 0;
+  bool dora = false;  // use_dora: the result's columns are scaled to a trained length (tuners/lora/dora.py)
   bool operator==(const Lora&) const = default;
 };
 
-// `packed`: the modules that bitsandbytes will pack (quantization.h), whose adapters peft adds in another way. `type`: of the
-// adapters. Error: no linear layer has such a name; it lists those that there are.
-Status AddLora(const Lora& lora, const std::vector<std::string>& packed, DType type, Facts* facts);
+// The program's call of a DoRA layer, and which argument is the weight of its base.
+inline constexpr std::string_view kDoraLinear = "peft.dora_linear";
+inline constexpr size_t kWeightOfDora = 2;
+
+// The modules that bitsandbytes will pack (quantization.h), whose adapters peft adds in another way (tuners/lora/bnb.py).
+struct PackedLayers {
+  std::vector<std::string> modules;
+  bool cloned = false;  // their result is, before anything is added: those of four bits
+};
+
+// `type`: of the adapters. `leaves`: paths of the modules whose results require a gradient (transformers,
+// enable_input_require_grads). Error: no linear layer has such a name; it lists those that there are.
+Status AddLora(const Lora& lora, const PackedLayers& packed, const std::vector<std::string>& leaves, DType type,
+               Facts* facts);
 
 }  // namespace vramplan

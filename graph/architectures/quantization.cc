@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "graph/architectures/linear_layers.h"
+#include "graph/architectures/lora.h"
 
 namespace vramplan {
 namespace {
@@ -50,6 +51,19 @@ void PackProgram(const Packing& packing, RecordedProgram* program) {
     if (packing.modules.contains(module)) modules.emplace(stored.value, module);
   }
   for (RecordedProgram::Call& call : program->calls) {
+    if (call.target == kDoraLinear) {
+      const auto weight = modules.find(static_cast<int32_t>(call.arguments[kWeightOfDora].integer));
+      if (weight == modules.end()) continue;
+      const RecordedProgram::Tensor& packed = program->values[static_cast<size_t>(weight->first)];
+      const bool transposed = call.keywords.front().second.integer != 0;
+      const int64_t rows = packed.shape[0].At(1), columns = packed.shape[1].At(1);
+      call.keywords = {{"packed", IntegerOf(1)},
+                       {"out", IntegerOf(transposed ? columns : rows)},
+                       {"in", IntegerOf(transposed ? rows : columns)},
+                       {"stored", IntegerOf(static_cast<int64_t>(packing.types.stored))},
+                       {"nested", IntegerOf(packing.quantization.nested ? 1 : 0)}};
+      continue;
+    }
     const std::optional<LinearCall> linear = LinearCallOf(call);
     if (!linear) continue;
     const auto weight = modules.find(static_cast<int32_t>(call.arguments[linear->weight].integer));
@@ -60,6 +74,12 @@ void PackProgram(const Packing& packing, RecordedProgram* program) {
     const bool biased =
         call.arguments.size() > linear->bias && call.arguments[linear->bias].kind == Argument::Kind::kValue;
     const Argument bias = biased ? call.arguments[linear->bias] : Argument();
+    if (packing.quantization.eight()) {
+      call.arguments = {call.arguments[linear->input], call.arguments[linear->weight], bias};
+      call.keywords = {{"out", IntegerOf(out)}, {"in", IntegerOf(in)}};
+      call.target = kLinear8Bit;
+      continue;
+    }
     // bias.data = bias.data.to(x.dtype): from the first forward on (nn/modules.py, Linear4bit.forward)
     if (biased) program->values[static_cast<size_t>(bias.integer)].type = packing.types.computed;
     call.arguments = {call.arguments[linear->input], call.arguments[linear->weight], bias};
@@ -73,6 +93,10 @@ void PackProgram(const Packing& packing, RecordedProgram* program) {
   for (const auto& [value, module] : modules) {
     RecordedProgram::Tensor& tensor = program->values[static_cast<size_t>(value)];
     if (tensor.shape.rank() != 2) continue;
+    if (packing.quantization.eight()) {
+      tensor.type = DType::kInt8;
+      continue;
+    }
     tensor.type = DType::kUint8;
     tensor.shape = Shape{Dim(Blocks(tensor.shape[0].At(1) * tensor.shape[1].At(1), 2)), Dim(1)};
   }
@@ -108,10 +132,20 @@ Status Quantize(const Quantization& quantization, const QuantizedTypes& types, c
     return Error{ErrorCode::kUsage, "--quant", "the model has no linear layer to pack", "leave it out"};
   const std::set<std::string> packed(modules.begin(), modules.end());
   if (!facts->buffers) facts->buffers.emplace();
+  std::set<std::string> conv1d;
+  for (const LinearLayer& layer : LinearLayersOf(*facts))
+    if (layer.transposed) conv1d.insert(layer.path);
   std::vector<RecordedTensor> state;
   for (RecordedTensor& parameter : *facts->parameters) {
     if (!packed.contains(ModuleOfParameter(parameter.name))) continue;
     parameter.trained = false;
+    if (quantization.eight()) {
+      if (parameter.shape.size() != 2) continue;
+      parameter.type = DType::kInt8;
+      const bool transposed = conv1d.contains(ModuleOfParameter(parameter.name));
+      state.push_back({parameter.name + ".SCB", DType::kFloat32, {parameter.shape[transposed ? 1 : 0]}, false, ""});
+      continue;
+    }
     if (parameter.shape.size() != 2) {
       parameter.type = types.computed;
       continue;

@@ -43,6 +43,7 @@ Template Template::Read(std::string text) {
     if (word == "made") read.made_with = std::string(line.substr(5));  // "with ..."
     if (word == "class") read.classes.emplace_back(line);
     if (word == "checkpoint") read.checkpoints.emplace_back(line);
+    if (word == "embedding") read.embeddings.emplace_back(line);
     if (word == "lora") read.lora_targets.emplace_back(line);
     if (word == "equal" || word == "unlike") {
       const std::string one(TakeWord(&line));
@@ -52,6 +53,10 @@ Template Template::Read(std::string text) {
     if (word == "every") {
       read.every = std::string(TakeWord(&line));
       read.every_from = WholeNumber(line);
+    }
+    if (word == "long") {
+      const std::string length(TakeWord(&line));
+      read.long_from = {length, std::string(line)};
     }
     if (word == "period") read.period = WholeNumber(line);
     if (word == "recording") {

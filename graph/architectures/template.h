@@ -34,7 +34,7 @@ class Template {
   };
   struct Recording {
     char letter = 'A';
-    std::string form, program;  // "half", "train-amp"
+    std::string form, program;  // "half", "train-amp", "long-train"
   };
   std::vector<std::string> classes;
   // A setting, and its expression or value: where none is given, where null is, and what has a name of its own.
@@ -50,12 +50,15 @@ class Template {
   std::vector<Length> lengths;                              // free ones: --dim
   std::vector<std::pair<std::string, std::string>> limits;  // a length, and the setting that is its most
   std::vector<std::string> checkpoints;                     // paths of what is run again and is no layer of a stack
+  std::vector<std::string> embeddings;                      // paths of what takes the inputs (get_input_embeddings)
   std::vector<std::string> lora_targets;                    // what peft takes where nothing is said
   std::string made_with;                                    // "torch 2.10.0, transformers 5.23.0"
   int64_t period = 1;                                       // layers of a block that repeats
   std::string every;       // the setting that says that each so-many-th layer is of another kind
   int64_t every_from = 0;  // what is added to a layer's number to count them
   std::vector<Recording> recordings;
+  // A length, and an expression of settings; from it on, recordings "long-..." hold: a sliding window hides something.
+  std::pair<std::string, std::string> long_from;
 
   bool OfDiffusers() const { return made_with.find("diffusers") != std::string::npos; }
   // The settings with what the library takes where they say nothing.

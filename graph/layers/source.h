@@ -13,13 +13,13 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/base/code_place.h"
 #include "graph/ir/graph.h"
 
 namespace vramplan {
 
-struct SourceLine {
-  std::string file, function, text;  // the text is one line of the file, without what stands around it
-  int32_t line = 0;
+struct SourceLine : CodePlace {
+  std::string text;  // one line of the file, without what stands around it
   auto operator<=>(const SourceLine&) const = default;
 };
 

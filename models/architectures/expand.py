@@ -120,7 +120,8 @@ class Expansion:
             inside = parts_of("(" + rest, " ")[0]
             arguments, keywords, precision = re.fullmatch(r"\((.*?)\)(\{.*?\})?(!.*)?", inside).groups()
             rest = rest[len(inside):].split(";")
-            call = ["aten." + target + ("" if "." in target else ".default") if target.count(".") < 2 else target, numbers[self.path],
+            whole = target.count(".") == 2 or target.startswith("vramplan.")
+            call = [target if whole else "aten." + target + ("" if "." in target else ".default"), numbers[self.path],
                     json.loads("[" + self.arguments(arguments) + "]"), []]
             more = json.loads(self.arguments(keywords)) if keywords else {}
             for word in (precision or "").split("!")[1:] if self.form == "float32" else []:

@@ -35,12 +35,18 @@ class Family:
     recordings: tuple[tuple[str, str], ...] = RECORDINGS
     relations: list[str] = dataclasses.field(default_factory=list)  # "equal A B", "unlike A B": settings, as recorded
     wholes: tuple[str, ...] = ()  # quotients that must be whole
+    window: dict[str, Any] = dataclasses.field(default_factory=dict)  # the setting of a sliding window that `draw` makes narrow: what hides nothing
+    masks_from: str = ""  # the sequence from which on it hides something, where that is not the setting itself
     in_fp32: tuple[str, ...] = ()  # of what is given, in a model in halves, too
     unnamed: tuple[str, ...] = ()  # settings and lengths that count by `let` alone
 
     def taken(self) -> list[str] | None:
         """`default` lines, where the configuration is no object that can be asked for them."""
         return None
+
+    def modes(self) -> list[tuple[str, str]]:
+        """Forms and modes of the recordings; long- with sequences that a window does not hold."""
+        return [*self.recordings, *((form, f"long-{mode}") for form, mode in self.recordings if self.window)]
 
     def configured(self, settings: dict[str, Any]) -> Any:
         return getattr(transformers, self.config)(**settings)
@@ -78,6 +84,12 @@ def decoder(random: Any, number: int, layers: int = 1) -> tuple[dict[str, Any], 
 
 TIED = {"": {"tie_word_embeddings": False}, "tied": {"tie_word_embeddings": True}}
 WINDOW = (("sequence", "max_position_embeddings"), ("sequence", "sliding_window"))
+WIDEST = 1 << 20
+
+
+def narrow(settings: dict[str, Any]) -> int:
+    """A window that each sequence of these recordings is longer than."""
+    return {(10, 5): 7, (9, 3): 11, (10, 2): 13, (14, 7): 5, (15, 5): 16}[settings["num_attention_heads"], settings["num_key_value_heads"]]
 
 
 def causal(name: str, title: str, config: str = "", draw: Any = decoder, **rest: Any) -> Family:
@@ -138,6 +150,19 @@ def spoken(config: Any, batch: int, lengths: dict[str, int], mode: str) -> dict[
 def pictured(config: Any, batch: int, lengths: dict[str, int], mode: str) -> dict[str, Any]:
     inputs = {"pixel_values": torch.zeros(batch, config.num_channels, config.image_size, config.image_size)}
     return {**inputs, "labels": torch.zeros(batch, dtype=torch.long)} if mode == "train" else inputs
+
+
+def of_bloom(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
+    """With heads whose number is a power of 2: others have slopes of two kinds."""
+    drawn = random.sample(PRIMES, 3)
+    heads = (2, 4, 8, 4, 16)[number]
+    return {"vocab_size": 10 * drawn[0] + 1, "hidden_size": heads * 2 * drawn[1], "n_layer": (4, 5, 6, 4, 7)[number], "n_head": heads}, {"sequence": drawn[2]}
+
+
+def of_falcon(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
+    settings, lengths = of_bloom(random, number)
+    return {"vocab_size": settings["vocab_size"], "hidden_size": settings["hidden_size"], "num_hidden_layers": settings["n_layer"],
+            "num_attention_heads": settings["n_head"], "max_position_embeddings": 3000}, lengths
 
 
 BERT = {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
@@ -247,23 +272,24 @@ EXPERTS = (2, 3, 2, 3, 2)
 WIDE = {"hidden_size": lambda s: 8 * s["hidden_size"], "intermediate_size": lambda s: 8 * s["intermediate_size"]}  # grouped_mm wants whole 16 bytes
 ROUTED = {"num_local_experts": lambda s: 11 + s["num_hidden_layers"], "num_experts_per_tok": lambda s: EXPERTS[s["num_hidden_layers"] - 4]}
 MODERN = {"global_attn_every_n_layers": lambda s: {4: 2, 5: 2, 6: 2, 7: 3}[s["num_hidden_layers"]], "local_attention": lambda s: 8, "num_labels": lambda s: 2, "pad_token_id": lambda s: 0}
-MODERN_LIMITS = (("sequence", "max_position_embeddings"),)
+MODERN_WINDOW: dict[str, Any] = {"window": {"local_attention": WIDEST}, "masks_from": "local_attention/2"}
 QUERY = ("query", "value")
 FAMILIES = [
     causal("llama", "Llama", variants=TIED, requires={"attention_bias": False, "mlp_bias": False, "attention_dropout": 0.0}),
     causal("qwen2", "Qwen2", variants=TIED, draw=without("head_dim"), requires={"attention_dropout": 0.0, "use_sliding_window": False}),
     causal("qwen3", "Qwen3", variants=TIED, requires={"attention_dropout": 0.0, "attention_bias": False, "use_sliding_window": False}),
-    causal("mistral", "Mistral", requires={"attention_dropout": 0.0, "tie_word_embeddings": False, "sliding_window": None}, limits=WINDOW),
+    causal("mistral", "Mistral", draw=without(settings={"sliding_window": narrow}), window={"sliding_window": None},
+           requires={"attention_dropout": 0.0, "tie_word_embeddings": False}),
     causal("gemma", "Gemma", requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": True}),
-    causal("gemma2", "Gemma2", period=2, draw=without(layers=2, settings={"sliding_window": lambda s: 4096, "query_pre_attn_scalar": lambda s: 256}),
-           requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": True}, limits=WINDOW),
-    causal("phi3", "Phi3", draw=without("head_dim", settings={"pad_token_id": lambda s: 0, "partial_rotary_factor": lambda s: 1.0}),
-           requires={"attention_dropout": 0.0, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "tie_word_embeddings": False, "sliding_window": None}, limits=WINDOW, lora=(),
+    causal("gemma2", "Gemma2", period=2, draw=without(layers=2, settings={"sliding_window": narrow, "query_pre_attn_scalar": lambda s: 256}), window={"sliding_window": WIDEST},
+           requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": True}),
+    causal("phi3", "Phi3", draw=without("head_dim", settings={"pad_token_id": lambda s: 0, "partial_rotary_factor": lambda s: 1.0, "sliding_window": narrow}), window={"sliding_window": None},
+           requires={"attention_dropout": 0.0, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "tie_word_embeddings": False}, lora=(),
            let={"head_width": "hidden_size/num_attention_heads"}),
     causal("olmo2", "Olmo2", draw=without("head_dim"), requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": False}, lora=()),
     causal("gemma3", "Gemma3", "Gemma3Text", every="sliding_window_pattern 1",
-           draw=without(settings={"sliding_window": lambda s: 4096, "sliding_window_pattern": lambda s: {4: 2, 5: 2, 6: 3, 7: 3}[s["num_hidden_layers"]]}),
-           requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": True}, defaults={"sliding_window_pattern": "6"}, limits=WINDOW),
+           draw=without(settings={"sliding_window": narrow, "sliding_window_pattern": lambda s: {4: 2, 5: 2, 6: 3, 7: 3}[s["num_hidden_layers"]]}), window={"sliding_window": WIDEST},
+           requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": True}, defaults={"sliding_window_pattern": "6"}),
     causal("mixtral", "Mixtral", capability=(8, 0), recordings=HALVES, draw=without(settings={**WIDE, **ROUTED}),
            requires={"attention_dropout": 0.0, "tie_word_embeddings": False, "sliding_window": None, "router_jitter_noise": 0.0, "output_router_logits": False},
            defaults={"head_dim": "hidden_size/num_attention_heads"}, limits=WINDOW, lora=()),  # with experts of transformers 5 peft asks for targets
@@ -290,6 +316,29 @@ FAMILIES = [
     causal("opt", "OPT", stacks=(("model.decoder.layers", "num_hidden_layers"),),
            draw=renamed({"intermediate_size": "ffn_dim"}, "num_key_value_heads", "head_dim", settings={"word_embed_proj_dim": lambda s: s["hidden_size"]}),
            requires={"dropout": 0.1, "attention_dropout": 0.0, "layerdrop": 0.0, "tie_word_embeddings": True, "do_layer_norm_before": True}),
+    Family("opt-projected", ("OPTForCausalLM",), "OPTForCausalLM", "OPTConfig",
+           renamed({"intermediate_size": "ffn_dim"}, "num_key_value_heads", "head_dim", settings={"word_embed_proj_dim": lambda s: s["vocab_size"] // 10 + 1}), words,
+           stacks=(("model.decoder.layers", "num_hidden_layers"),), relations=["unlike word_embed_proj_dim hidden_size"],
+           requires={"dropout": 0.1, "attention_dropout": 0.0, "layerdrop": 0.0, "tie_word_embeddings": True, "do_layer_norm_before": False}),
+    causal("falcon", "Falcon", stacks=(("transformer.h", "num_hidden_layers"),), draw=of_falcon,
+           variants={"": {"alibi": False, "multi_query": True, "parallel_attn": True, "bias": False}, "alibi": {"alibi": True, "multi_query": False, "parallel_attn": False, "bias": True}},
+           requires={"attention_dropout": 0.0, "hidden_dropout": 0.0, "new_decoder_architecture": False, "tie_word_embeddings": True, "ffn_hidden_size": None},
+           let={"head_width": "hidden_size/num_attention_heads"}, lora=("query_key_value",)),
+    causal("granite", "Granite", draw=without("head_dim"),
+           requires={"attention_dropout": 0.0, "attention_bias": False, "mlp_bias": False, "tie_word_embeddings": True}, lora=()),
+    causal("starcoder2", "Starcoder2", draw=without("head_dim", settings={"sliding_window": narrow}), window={"sliding_window": None},
+           requires={"attention_dropout": 0.1, "residual_dropout": 0.1, "embedding_dropout": 0.1, "use_bias": True, "tie_word_embeddings": True}, lora=()),
+    causal("stablelm", "StableLm", draw=without("head_dim", settings={"hidden_size": lambda s: 4 * s["hidden_size"]}),
+           variants={"": {"use_qkv_bias": False}, "bias": {"use_qkv_bias": True}}, let={"rotary_width": "hidden_size/num_attention_heads/4"},
+           requires={"attention_dropout": 0.0, "hidden_dropout": 0.0, "qk_layernorm": False, "use_parallel_residual": False, "tie_word_embeddings": False,
+                     "partial_rotary_factor": 0.25}),
+    causal("bloom", "Bloom", stacks=(("transformer.h", "n_layer"),), draw=of_bloom, limits=(), lora=("query_key_value",),
+           requires={"attention_dropout": 0.0, "hidden_dropout": 0.0, "apply_residual_connection_post_layernorm": False, "slow_but_exact": False,
+                     "tie_word_embeddings": True}, let={"head_width": "hidden_size/n_head"}),
+    causal("gpt_neo", "GPTNeo", stacks=(("transformer.h", "num_layers"),), period=2,
+           draw=renamed({"num_hidden_layers": "num_layers", "num_attention_heads": "num_heads"}, "num_key_value_heads", "head_dim", "intermediate_size", layers=2,
+                        settings={"attention_types": lambda s: [[["global", "local"], s["num_hidden_layers"] // 2]]}),
+           requires={"attention_dropout": 0.0, "resid_dropout": 0.0, "embed_dropout": 0.0, "intermediate_size": None, "window_size": 256, "tie_word_embeddings": True}),
     encoder("bert", "Bert", "classify", bert, labels, requires=BERT, stacks=(("bert.encoder.layer", "num_hidden_layers"),), lora=QUERY),
     encoder("bert", "Bert", "words", bert, filled, requires=BERT, stacks=(("bert.encoder.layer", "num_hidden_layers"),), lora=QUERY),
     encoder("roberta", "Roberta", "classify", roberta, labels, requires=BERT, stacks=(("roberta.encoder.layer", "num_hidden_layers"),), lora=QUERY),
@@ -311,9 +360,9 @@ FAMILIES = [
            stacks=(("model.encoder.layers", "encoder_layers"), ("model.decoder.layers", "decoder_layers")), dims={"target": 128},
            limits=(("target", "max_target_positions"),), lora=(), requires={"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0}),
     encoder("modernbert", "ModernBert", "classify", without("num_key_value_heads", "head_dim", settings=MODERN), labels, every="global_attn_every_n_layers 0",
-            requires={"attention_dropout": 0.0, "embedding_dropout": 0.0, "mlp_dropout": 0.0, "classifier_pooling": "mean"}, lora=(), limits=MODERN_LIMITS),
+            requires={"attention_dropout": 0.0, "embedding_dropout": 0.0, "mlp_dropout": 0.0, "classifier_pooling": "mean"}, lora=(), **MODERN_WINDOW),
     encoder("modernbert", "ModernBert", "words", without("num_key_value_heads", "head_dim", settings=MODERN), filled, every="global_attn_every_n_layers 0",
-            requires={"attention_dropout": 0.0, "embedding_dropout": 0.0, "mlp_dropout": 0.0, "tie_word_embeddings": True}, lora=(), limits=MODERN_LIMITS),
+            requires={"attention_dropout": 0.0, "embedding_dropout": 0.0, "mlp_dropout": 0.0, "tie_word_embeddings": True}, lora=(), **MODERN_WINDOW),
     encoder("dinov2", "Dinov2", "image", dinov2_settings, resized, stacks=(("dinov2.encoder.layer", "num_hidden_layers"),), dims={"image": 224}, limits=(),
             requires={"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "drop_path_rate": 0.0, "qkv_bias": True, "use_swiglu_ffn": False},
             let={"grid": "image_size/patch_size", "tiles": "image/patch_size"}, lora=()),

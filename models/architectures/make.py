@@ -31,6 +31,9 @@ torch.set_grad_enabled(True)
 
 def record(family, form, mode, settings, lengths, runs_again=False):
     """The facts of one recording (docs/facts.md). runs_again: with the checkpoints of diffusers."""
+    is_long, mode = mode.startswith("long-"), mode.removeprefix("long-")
+    if family.window and not is_long:
+        settings = {**settings, **family.window}
     torch.set_default_dtype(torch.bfloat16 if form == "half" else torch.float32)
     with torch.device("meta"):
         model = family.build(settings)
@@ -39,9 +42,8 @@ def record(family, form, mode, settings, lengths, runs_again=False):
     model.train(trains)
     if runs_again:
         model.enable_gradient_checkpointing()
-    if mode == "checkpointed" and family.library == "transformers":  # gradient_checkpointing_enable() leaves no layer its cache (modeling_layers.py)
-        model.config.use_cache = False
-        hold_arguments(model)
+    if mode == "checkpointed" and family.library == "transformers":
+        checkpoint_once(model)
     facts = _facts.model_facts(model)
     facts["mode"] = "train" if trains else "eval"
     inputs = {name: tensor.to(model.dtype) if isinstance(tensor, torch.Tensor) and tensor.is_floating_point() and name not in family.in_fp32 else tensor
@@ -53,20 +55,25 @@ def record(family, form, mode, settings, lengths, runs_again=False):
         for program in facts["programs"].values():
             keep_only_the_loss(program)
         facts["programs"] = {name.replace("train", mode): program for name, program in facts["programs"].items()}
+    if is_long:
+        facts["programs"] = {f"long-{name}": program for name, program in facts["programs"].items()}
     return facts
 
 
-def hold_arguments(model):
-    """A checkpoint keeps what it is given, positions that nothing reads too: a view in its region stands for them."""
+def checkpoint_once(model):
+    """gradient_checkpointing_enable(), whose layers run once: it leaves no layer its cache (modeling_layers.py). A checkpoint
+    keeps what it is given, positions that nothing reads too: a view in its region stands for them."""
 
-    def view(module, args, kwargs):
-        for leaf in _pytree.tree_leaves(kwargs):
+    def run(forward, *args):
+        for leaf in _pytree.tree_leaves(forward.keywords):
             if isinstance(leaf, torch.Tensor):
                 leaf.unsqueeze(0)
+        return forward(*args)
 
+    model.gradient_checkpointing_enable()
     for module in model.modules():
-        if any(base.__name__ == "GradientCheckpointingLayer" for base in type(module).__mro__):
-            module.register_forward_pre_hook(view, with_kwargs=True)
+        if hasattr(module, "_gradient_checkpointing_func"):
+            module._gradient_checkpointing_func = run
 
 
 def keep_only_the_loss(program):
@@ -109,7 +116,7 @@ def defaults(family, points, names):
         left_out = [taken({k: v for k, v in point.items() if k != key}) for point in points]
         if Unfit in left_out:
             continue
-        if None in left_out and key not in family.requires:
+        if None in left_out and key not in family.requires and key not in family.window:
             raise Unfit(f"{key} is a number, and none where it is left out: say in `defaults` what the code takes")
         if all(value == left_out[0] for value in left_out):
             plain.append(f"default {key} {json.dumps(left_out[0])}")
@@ -131,6 +138,16 @@ def checkpoints_of(family, settings, lengths):
     return record(family, "float32", "train", settings, lengths, runs_again=True)["checkpointed"]
 
 
+def embeddings_of(family, settings):
+    """What enable_input_require_grads() hooks."""
+    if family.library != "transformers":
+        return []
+    with torch.device("meta"):
+        model = family.build(settings)
+    model.enable_input_require_grads()
+    return [path for path, module in model.named_modules() if module._forward_hooks]
+
+
 def head(family, variant, points, names, checkpoints):
     groups = "num_attention_heads", "num_key_value_heads"
     return [
@@ -142,13 +159,15 @@ def head(family, variant, points, names, checkpoints):
         *family.relations,
         *(f"let {key} {text}" for key, text in family.let.items()),
         *(f"when {key} {json.dumps(value)}" for key, value in {**family.requires, **variant}.items()
-          if key not in dict(family.limits).values()),
+          if key not in dict(family.limits).values() and key not in family.window),
         *(f"stack {prefix} {key}" for prefix, key in family.stacks),
         f"period {family.period}",
         *([f"every {family.every}"] if family.every else []),
         *(f"checkpoint {path}" for path in checkpoints),
         *(f"dim {key} {usual}" for key, usual in family.dims.items()),
         *(f"most {key} {limit}" for key, limit in family.limits),
+        *(f"long sequence {family.masks_from or key}" for key in family.window),
+        *(f"embedding {path}" for path in embeddings_of(family, points[0])),
         *(f"lora {target}" for target in family.lora),
         "made with " + ", ".join(f"{p} {importlib.metadata.version(p)}" for p in ("torch", family.library)),
     ]
@@ -171,7 +190,7 @@ def make(family, variant):
     recorded, environments, counts, kinds = [], [], [], []
     for settings, lengths in points:
         whole = {**settings, **family.requires, **variant}
-        recorded.append({(form, mode): record(family, form, mode, whole, lengths) for form, mode in family.recordings})
+        recorded.append({(form, mode): record(family, form, mode, whole, lengths) for form, mode in family.modes()})
         scope = {**whole, **lengths}
         for key, text in family.let.items():
             scope[key] = expand.evaluate(text, scope)
@@ -181,9 +200,10 @@ def make(family, variant):
         counts.append([settings[key] // family.period for _, key in family.stacks])
         kinds.append((settings[family.every.split()[0]], int(family.every.split()[1])) if family.every else None)
     variants, model = [], {}
-    for form, mode in family.recordings:
-        if mode == "checkpointed" and all(
-            list(facts[form, mode]["programs"].values()) == list(facts[form, "train"]["programs"].values()) for facts in recorded
+    for form, mode in family.modes():
+        trained = mode.replace("checkpointed", "train")
+        if mode != trained and all(
+            list(facts[form, mode]["programs"].values()) == list(facts[form, trained]["programs"].values()) for facts in recorded
         ):
             continue  # it has no cache, and trains so anyway
         for program in recorded[0][form, mode]["programs"]:

@@ -289,6 +289,7 @@ class Writer:
     def runs(self, v, p, stack, b, values):
         """Values that die, or are returned: a value, or ("*", labels) for those of all blocks of a stack, or of some places."""
         makers = self.made_by[v, p]
+        made = {(of, block, label) for _, of, block, label in makers.values()}
         out, at = [], 0
         while at < len(values):
             maker = makers.get(values[at])
@@ -300,7 +301,15 @@ class Writer:
             while end < len(values) and (other := makers.get(values[end])) and other[0] == maker[0] and other[2] >= max(by_block, default=0):
                 by_block.setdefault(other[2], []).append(other[3])
                 end += 1
-            longest = max(by_block.values(), key=len)
+            # What dies here of one block alone, and is made in the others too, is no part of the run.
+            alone = {label for labels in by_block.values() for label in labels
+                     if any(label not in other and (maker[1], b, label) in made for b, other in by_block.items())}
+            if alone:
+                end = next(n for n in range(at, end) if makers[values[n]][3] in alone)
+                by_block = {}
+                for value in values[at:end]:
+                    by_block.setdefault(makers[value][2], []).append(makers[value][3])
+            longest = max(by_block.values(), key=len, default=[])
             point = self.variants[v].points[p]
             places = {b: place_of(b, point.counts[maker[1]], point.every) for b in range(point.counts[maker[1]])}
             of = {places[b] for b in by_block}

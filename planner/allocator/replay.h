@@ -12,15 +12,11 @@
 #include <optional>
 #include <vector>
 
+#include "graph/base/levels.h"
 #include "planner/allocator/caching_allocator.h"
 #include "planner/timeline/timeline.h"
 
 namespace vramplan {
-
-struct Levels {
-  Bytes requested, allocated, reserved;
-  bool operator==(const Levels&) const = default;
-};
 
 struct StepPeak {
   int step = 1;

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "graph/base/bytes.h"
+#include "graph/base/levels.h"
 
 namespace vramplan {
 
-struct AllocatorStatistics {
-  Bytes requested, allocated, reserved;
+struct AllocatorStatistics : Levels {
   int64_t segments = 0;  // from cudaMalloc; like PyTorch's counter, it leaves out expandable segments
   int64_t retries = 0;   // how often the device was full and a request was tried again
   bool operator==(const AllocatorStatistics&) const = default;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "planner/answers/doubts.h"
+#include "planner/answers/assumptions.h"
 #include "planner/report/writing/sparkline.h"
 
 namespace vramplan {
@@ -36,7 +36,8 @@ Result<Estimate> EstimateOf(const Question& question, const std::optional<Chosen
     static_cast<void>(
         Replay(timeline, batch, within ? AllocatorOn(chosen->device, config) : config, capacity, &*estimate.segments));
   }
-  estimate.assumptions = Doubts({prepared, question, spec, batch, timeline, estimate.peak.peak.requested, parts.brief});
+  estimate.assumptions =
+      AssumptionsOf({prepared, question, spec, batch, timeline, estimate.peak.peak.requested, parts.brief});
   estimate.place = PlaceOf(estimate.peak, timeline, prepared.layers);
   estimate.layers = LayerTable(timeline, prepared.layers, spec, batch);
   estimate.training_steps = timeline.steps;

@@ -13,7 +13,7 @@
 namespace vramplan {
 
 struct EstimateParts {
-  bool brief = false;     // DoubtedStep::brief
+  bool brief = false;     // AssumedStep::brief
   bool segments = false;  // the allocator's segments at the peak, too
 };
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "planner/answers/doubts.h"
+#include "planner/answers/assumptions.h"
 #include "planner/answers/host.h"
 #include "planner/answers/other_plans.h"
 #include "planner/report/writing/sparkline.h"
@@ -119,13 +119,13 @@ std::vector<WhatIf> WhatIfs(StepEnds& steps, const ChosenDevice& chosen, const B
 }
 
 // Asked at the batch that people will run: the one that they gave, else the largest.
-std::vector<Assumption> DoubtsOf(const CardFit& card, const StepEnds& steps, const Question& question, bool brief,
-                                 const Timeline& likely) {
+std::vector<Assumption> AssumptionsAt(const CardFit& card, const StepEnds& steps, const Question& question, bool brief,
+                                      const Timeline& likely) {
   const Prepared& prepared = steps.prepared;
   const bool at_largest = !prepared.question.batch_given && card.largest.peak;
   const int64_t batch = at_largest ? card.largest.largest_batch : prepared.question.batch;
   const Bytes requested = (at_largest ? *card.largest.peak : card.peak).peak.requested;
-  return Doubts({prepared, question, steps.spec, batch, likely, requested, brief});
+  return AssumptionsOf({prepared, question, steps.spec, batch, likely, requested, brief});
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ Result<Fit> FitOf(const Question& question, const ChosenDevice& chosen, StepEnds
     const Device& device = fit.card.device;
     fit.kept = KeptGraphsOf(timeline, batch, fit.card.peak.peak.reserved, device.CapacityWith(device.context.likely));
   }
-  fit.assumptions = DoubtsOf(fit.card, steps, question, parts.brief, timeline);
+  fit.assumptions = AssumptionsAt(fit.card, steps, question, parts.brief, timeline);
   fit.question = prepared.question;
   fit.question.loss = timeline.loss;
   fit.place = PlaceOf(fit.card.peak, timeline, prepared.layers);

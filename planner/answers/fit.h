@@ -13,7 +13,7 @@
 namespace vramplan {
 
 struct FitParts {
-  bool brief = false;  // DoubtedStep::brief
+  bool brief = false;  // AssumedStep::brief
   bool host = false;   // the host's RAM, too
 };
 

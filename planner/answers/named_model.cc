@@ -25,15 +25,36 @@ bool FreezesHalves(const Question& question) {
 
 // Of the weights as they are stored.
 DType WeightsIn(const Question& question) {
-  if (!FreezesHalves(question)) return WeightsIn(question.spec.precision);
+  if (!FreezesHalves(question)) return question.weights.value_or(WeightsIn(question.spec.precision));
   return question.spec.precision == Precision::kAmpFp16 ? DType::kFloat16 : DType::kBFloat16;
+}
+
+// What DeepSpeed's stages are modelled with: weights in bf16 ("bf16": {"enabled": true}) or fp32, and Adam of torch.optim.
+Status CheckDeepspeed(const Question& question) {
+  const TrainingSpec& spec = question.spec;
+  const std::string strategy(Name(spec.strategy));
+  const auto refuse = [&](const char* option, const std::string& what, const std::string& hint) {
+    return Error{ErrorCode::kUsage, option, "how " + strategy + what + " is not modelled", hint};
+  };
+  const std::string asks = "ask vramplan run --gpus " + std::to_string(spec.ranks) + " about a script";
+  if (spec.strategy == Strategy::kZero3)
+    return refuse("--strategy", " gathers weights", "type --strategy zero2 or fsdp2, or " + asks);
+  if (question.named->templates.OfDiffusers()) return refuse("--strategy", " runs a model of diffusers", asks);
+  if (question.quant) return refuse("--quant", " takes packed weights", "type --strategy ddp, or " + asks);
+  if (spec.precision != Precision::kBf16 && spec.precision != Precision::kFp32 && spec.precision != Precision::kTf32)
+    return refuse("--precision", " runs in " + std::string(Name(spec.precision)), "type --precision bf16");
+  if (spec.optimizer != Optimizer::kAdam && spec.optimizer != Optimizer::kAdamW)
+    return refuse("--optimizer", " runs " + std::string(Name(spec.optimizer)), "type --optimizer adamw");
+  return Done();
 }
 
 // peft's get_peft_model makes adapters in fp32; add_adapter of diffusers in the type of the layer, which the scripts make
 // fp32 for fp16 alone (cast_training_params).
 DType AdaptersIn(const Question& question) {
   const DType base = WeightsIn(question);
-  const bool as_base = question.named->templates.OfDiffusers() && question.spec.precision != Precision::kAmpFp16;
+  // and DeepSpeed casts all of the model (runtime/engine.py, module.bfloat16()).
+  const bool as_base = IsDeepspeed(question.spec.strategy) ||
+                       (question.named->templates.OfDiffusers() && question.spec.precision != Precision::kAmpFp16);
   return as_base ? base : DType::kFloat32;
 }
 
@@ -118,8 +139,9 @@ QuantizedTypes TypesOfPacked(const Question& question) {
   return types;
 }
 
-// --lora and --quant.
-Status Adapt(const Question& question, Facts* facts) {
+// --lora and --quant. `checks`: each layer is a checkpoint; gradient_checkpointing_enable() and peft make what the embeddings
+// return require a gradient then.
+Status Adapt(const Question& question, bool checks, Facts* facts) {
   const NamedModel& model = *question.named;
   std::vector<std::string> packed;
   // _keep_in_fp32_modules of T5's classes (transformers 5.23)
@@ -129,9 +151,30 @@ Status Adapt(const Question& question, Facts* facts) {
   if (question.lora) {
     Lora lora = *question.lora;
     if (lora.targets.empty()) lora.targets = model.templates.lora_targets;
-    if (const Status added = AddLora(lora, packed, AdaptersIn(question), facts); !added.ok()) return added;
+    const std::vector<std::string>& leaves = checks ? model.templates.embeddings : std::vector<std::string>();
+    const PackedLayers of_bitsandbytes{packed, question.quant && !question.quant->eight()};
+    if (const Status added = AddLora(lora, of_bitsandbytes, leaves, AdaptersIn(question), facts); !added.ok())
+      return added;
   }
   return question.quant ? Quantize(*question.quant, TypesOfPacked(question), packed, facts) : Done();
+}
+
+// --weights: the precision that it stands for, and what it does not go with.
+Status TakeWeights(Question* question, const NamedModel& model) {
+  if (!question->weights) return Done();
+  if (model.templates.OfDiffusers())
+    return Error{ErrorCode::kUsage, "--weights", "what the training scripts of diffusers load is said by --precision",
+                 "leave it out"};
+  TrainingSpec& spec = question->spec;
+  const Precision alone = *question->weights == DType::kBFloat16  ? Precision::kBf16
+                          : *question->weights == DType::kFloat16 ? Precision::kFp16
+                                                                  : Precision::kFp32;
+  if (!spec.given.contains("precision")) spec.precision = alone;
+  if (IsAutocast(spec.precision) || WeightsIn(spec.precision) == *question->weights) return Done();
+  return Error{ErrorCode::kUsage, "--weights",
+               "weights in " + std::string(Name(*question->weights)) +
+                   " run in that type, or under autocast, and not in " + std::string(Name(spec.precision)),
+               "type --precision " + std::string(Name(alone)) + ", or --precision amp-bf16 for autocast"};
 }
 
 }  // namespace
@@ -143,19 +186,21 @@ Status TakeNamed(Question* question) {
   if (!*found) {
     const bool serves = question->spec.mode == Mode::kServe;
     const bool shares = question->spec.strategy != Strategy::kNone || question->spec.ranks > 1;
-    const std::string flag = question->lora    ? "--lora"
-                             : question->quant ? "--quant"
-                             : shares          ? "--strategy"
-                             : serves          ? "--mode serve"
-                                               : "";
+    const std::string flag = question->lora      ? "--lora"
+                             : question->quant   ? "--quant"
+                             : question->weights ? "--weights"
+                             : shares            ? "--strategy"
+                             : serves            ? "--mode serve"
+                                                 : "";
     if (flag.empty()) return Done();
     return Error{ErrorCode::kUsage, flag, "it is for a model that is given by its name, and " + name + " is a file",
                  std::string(question->lora ? "export the model with its adapters, or name it" : "name the model") +
                      ": vramplan " + question->hint_verb + " llama-3.2-1b " + flag +
-                     (question->lora    ? " 16"
-                      : question->quant ? " nf4"
-                      : shares          ? " ddp --gpus 2"
-                                        : "")};
+                     (question->lora      ? " 16"
+                      : question->quant   ? " nf4"
+                      : question->weights ? " bf16"
+                      : shares            ? " ddp --gpus 2"
+                                          : "")};
   }
   TrainingSpec& spec = question->spec;
   if ((spec.strategy == Strategy::kNone) != (spec.ranks == 1)) {
@@ -181,8 +226,23 @@ Status TakeNamed(Question* question) {
   if (weights && !spec.given.contains("precision")) spec.precision = *weights;
   if (question->quant && spec.mode == Mode::kTrain && !spec.given.contains("precision"))
     spec.precision = Precision::kFp32;  // the other weights (peft, prepare_model_for_kbit_training)
+  if (const Status taken = TakeWeights(question, **found); !taken.ok()) return taken;
   if (IsWithoutGradients(spec.mode) && !spec.given.contains("loss")) spec.loss = Loss::kNone;  // no labels are given
   question->named = std::make_shared<const NamedModel>(**std::move(found));
+  if (question->lora && question->lora->dora &&
+      (IsAutocast(spec.precision) || question->named->templates.OfDiffusers()))
+    return Error{ErrorCode::kUsage, "--lora",
+                 std::string("how DoRA runs ") +
+                     (IsAutocast(spec.precision) ? "under autocast" : "in a model of diffusers") + " is not modelled",
+                 IsAutocast(spec.precision) ? "type --precision bf16" : "leave out dora"};
+  if (question->quant && question->quant->eight() &&
+      (IsAutocast(spec.precision) || (question->lora && question->lora->dora)))
+    return Error{ErrorCode::kUsage, "--quant",
+                 std::string("how weights in eight bits run ") +
+                     (IsAutocast(spec.precision) ? "under autocast" : "with DoRA") + " is not modelled",
+                 IsAutocast(spec.precision) ? "type --precision bf16" : "type --quant nf4"};
+  if (IsDeepspeed(spec.strategy))
+    if (const Status modelled = CheckDeepspeed(*question); !modelled.ok()) return modelled;
   const bool in_halves = IsHalf(WeightsIn(*question));
   spec.recorded_in_fp32 = !in_halves;
   spec.precision_of_file = in_halves || (question->named->templates.OfDiffusers() && question->lora);  // FreezesHalves
@@ -222,12 +282,11 @@ Result<Graph> GraphOf(const Question& question, BindOptions* bind, std::map<std:
   }
   if (const Status known = CheckLengths(*question.named, *bind); !known.ok()) return known.error();
   std::map<std::string, int64_t> lengths(bind->dims.begin(), bind->dims.end());
-  const char* mode = !trains                                                       ? "infer"
-                     : ChecksEveryLayer(*question.named, question.spec.checkpoint) ? "checkpointed"
-                                                                                   : "train";
+  const bool checks = trains && ChecksEveryLayer(*question.named, question.spec.checkpoint);
+  const char* mode = !trains ? "infer" : checks ? "checkpointed" : "train";
   Result<Facts> facts = FactsOf(*question.named, &lengths, mode, std::string(Name(WeightsIn(question))));
   if (!facts) return facts.error();
-  if (const Status adapted = Adapt(question, &*facts); !adapted.ok()) return adapted.error();
+  if (const Status adapted = Adapt(question, checks, &*facts); !adapted.ok()) return adapted.error();
   std::optional<RecordedProgram>& program = trains ? facts->training_program : facts->inference_program;
   if (!program || program->given.empty())
     return Error{ErrorCode::kBadInput, question.model, "its template has no such program", "type another --mode"};

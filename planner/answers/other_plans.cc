@@ -108,12 +108,13 @@ std::vector<Remedy> OnMoreCards(const Question& question, const ChosenDevice& ch
   constexpr int kMost = 8;  // 2 to the power of it
   std::vector<Remedy> remedies;
   if (question.spec.strategy == Strategy::kDdp || question.spec.mode != Mode::kTrain) return remedies;
+  const Strategy strategy = IsDeepspeed(question.spec.strategy) ? question.spec.strategy : Strategy::kFsdp2;
   int fewest_before = kMost + 1;
   for (const bool checkpoints : {false, true}) {
     if (checkpoints && !question.spec.checkpoint.empty()) break;
     const auto on = [&](int power, bool with_batches) {
       Question changed = question;
-      changed.spec.strategy = Strategy::kFsdp2;
+      changed.spec.strategy = strategy;
       changed.spec.ranks = 1 << power;
       if (checkpoints) changed.spec.checkpoint = {"all"};
       return WhereItFits(std::move(changed), chosen, batch, now, with_batches);
@@ -128,7 +129,7 @@ std::vector<Remedy> OnMoreCards(const Question& question, const ChosenDevice& ch
     const std::optional<CardFit> fit = on(high, true);
     if (!fit) continue;
     fewest_before = high;
-    const std::string typed = "--strategy fsdp2 --gpus " + std::to_string(1 << high);
+    const std::string typed = "--strategy " + std::string(Name(strategy)) + " --gpus " + std::to_string(1 << high);
     remedies.push_back(RemedyOf(typed + (checkpoints ? " --checkpoint all" : ""), *fit));
   }
   return remedies;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "graph/architectures/named.h"
-#include "planner/answers/doubts.h"
+#include "planner/answers/assumptions.h"
 #include "planner/answers/judge.h"
 #include "planner/answers/other_plans.h"
 #include "planner/report/parts/breakdown.h"
@@ -19,7 +19,7 @@ bool Given(const TrainingSpec& spec, const char* option) { return spec.given.cou
 
 // Mixed precision as the card likes it: bf16 needs no scaler, and capability 8.0 to be more than emulated.
 std::vector<Precision> AllowedPrecisions(const TrainingSpec& spec, bool nvidia) {
-  if (Given(spec, "precision") || spec.precision_of_file) return {spec.precision};
+  if (Given(spec, "precision") || spec.precision_of_file || IsDeepspeed(spec.strategy)) return {spec.precision};
   const bool has_bf16 = !nvidia || spec.capability >= Capability{8, 0};
   return {spec.precision, has_bf16 ? Precision::kAmpBf16 : Precision::kAmpFp16};
 }
@@ -138,7 +138,7 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, con
   start.accumulate = spec.accumulate;
   start.batch = plan ? plan->batch : smallest;
   std::vector<Precision> precisions = {AllowedPrecisions(spec, on.nvidia).back(), spec.precision};
-  if (spec.precision_of_file) {
+  if (spec.precision_of_file || IsDeepspeed(spec.strategy)) {
     precisions = {spec.precision};
   } else if (Given(spec, "precision")) {
     precisions = {Precision::kFp32,
@@ -174,12 +174,12 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, con
     if (!judged.ok()) return judged.error();
     report.on = static_cast<const OnCard&>(judged->fit);
     report.safe_batch = judged->fit.safe_batch;
-    report.assumptions =
-        Doubts({prepared, question, planned, plan->batch, *judged->step, judged->fit.peak.peak.requested, brief});
+    report.assumptions = AssumptionsOf(
+        {prepared, question, planned, plan->batch, *judged->step, judged->fit.peak.peak.requested, brief});
   } else {
     report.parts = PartsOf(*as_it_is, smallest);
     report.assumptions =
-        Doubts({prepared, question, spec, smallest, *as_it_is, RequestedPeak(*as_it_is, smallest), brief});
+        AssumptionsOf({prepared, question, spec, smallest, *as_it_is, RequestedPeak(*as_it_is, smallest), brief});
     if (wishes.batch && has_batch) report.instead = Accumulated(problem, wishes, on.nvidia);
   }
   // Only where a batch was asked for is one of no use for what the plan does.

@@ -31,6 +31,7 @@ struct Question {
   std::shared_ptr<const NamedModel> named;  // where it is a name (TakeNamed)
   std::optional<Lora> lora;                 // of it
   std::optional<Quantization> quant;        // of it
+  std::optional<DType> weights;             // of it, where that is not what `spec.precision` says
   BindOptions bind;
   PutBack put_back;
   std::string second_model;  // a file, or a name; `spec.around.second` is what is in it (TakeSecondModel)

@@ -50,7 +50,7 @@ void AddWays(const Record& record, Bytes beyond, const Question& question, Recor
 }
 
 bool Trains(const Record& record) {
-  return std::ranges::any_of(record.rows, [](const RecordRow& row) { return row.phase > RecordPhase::kLoss; });
+  return std::ranges::any_of(record.rows, [](const RecordRow& row) { return row.phase > Phase::kLoss; });
 }
 
 // What no record knows.

@@ -36,7 +36,6 @@ struct CardTry {
   End end = End::kRan;
   Peak peak;  // as the allocator counted on the card
   std::vector<CardMoment> moments;
-  static constexpr size_t kPhases = 5;
   std::array<TimedWork, kPhases> written{};  // by Phase
   int64_t blocks = 0, segments = 0;          // blocks: that were written
   Bytes others, driver;                      // as CardMemory counts them

@@ -129,7 +129,7 @@ constexpr OptionRow kStepRows[] = {
         .First(),
     OptionRow{"--lora", "R",
               "train LoRA adapters of rank R alone, as peft adds them to a model that is given by its name: 16, "
-              "16,target=q_proj+v_proj, 16,target=all-linear,dropout=0.05",
+              "16,target=q_proj+v_proj, 16,target=all-linear,dropout=0.05, or 16,dora",
               kGraph, kModel, Into<&Options::lora, ParseLora>}
         .Shown([](SettingsRows* s) {
           if (!s->options.lora) return;
@@ -140,20 +140,22 @@ constexpr OptionRow kStepRows[] = {
           for (const std::string& target : targets) text += (&target == &targets.front() ? " on " : "+") + target;
           SpecRow& row = s->Name(text);
           if (lora.dropout > 0) row.text += " dropout " + NumberText(lora.dropout);
+          if (lora.dora) row.text += " dora";
         }),
     OptionRow{
         "--quant", "TYPE",
         "the linear layers of a model that is given by its name are packed by bitsandbytes: nf4, nf4,double (double "
-        "quantization), fp4. Trained with --lora it is QLoRA: the other weights are in fp32, as "
+        "quantization), fp4, or int8 (LLM.int8()). Trained with --lora it is QLoRA: the other weights are in fp32, as "
         "prepare_model_for_kbit_training makes them; with --precision bf16 they stay in bf16",
         kGraph, kModel, Into<&Options::quant, ParseQuant>}
         .Words([]() -> std::vector<std::string> {
-          return {"nf4", "nf4,double", "fp4"};
+          return {"nf4", "nf4,double", "fp4", "int8"};
         })
         .Shown([](SettingsRows* s) {
           if (!s->options.quant) return;
           SpecRow& row = s->Name(s->options.quant->type + (s->options.quant->nested ? ",double" : ""));
-          if (!IsHalf(TypeInRun(DType::kFloat32, s->options.spec.precision))) row.text += ", other weights in fp32";
+          const DType others = TypeInRun(DType::kFloat32, s->options.spec.precision);
+          if (!IsHalf(s->options.weights.value_or(others))) row.text += ", other weights in fp32";
         }),
     OptionRow{"--dim", "NAME=N", "length of a free dimension of the file, such as sequence=128; repeatable", kBound,
               kModel, ReadDims}
@@ -198,8 +200,19 @@ constexpr OptionRow kStepRows[] = {
           if (denoises) return;  // its config.json says none
           const bool asked = row.given, named = s->options.named != nullptr;
           row.given = true;
-          if (!named || !asked)
+          if (!named || (!asked && !s->options.weights))
             row.phrase = "precision " + row.text + (named ? " (as its config.json says)" : " (as the file says)");
+        }),
+    OptionRow{"--weights", "TYPE",
+              "bf16, fp16 or fp32: the type in which a model that is given by its name is loaded [as --precision says]; "
+              "--weights bf16 --precision amp-bf16 is a model in bf16 under autocast, as TrainingArguments(bf16=True) "
+              "runs what from_pretrained loads",
+              kGraph, kModel, Into<&Options::weights, ParseWeights>}
+        .Words([]() -> std::vector<std::string> {
+          return {"bf16", "fp16", "fp32"};
+        })
+        .Shown([](SettingsRows* s) {
+          if (s->options.weights) s->Name("in " + std::string(Name(*s->options.weights)));
         }),
     OptionRow{
         "--optimizer", "NAME",
@@ -268,9 +281,10 @@ constexpr OptionRow kStepRows[] = {
         }),
     OptionRow{"--strategy", "NAME",
               "how the cards of --gpus share the model that is given by its name: ddp (each has all of it), fsdp2 "
-              "(fully_shard of each layer and of the model) [none]",
+              "(fully_shard of each layer and of the model), zero1 or zero2 (DeepSpeed's stages, with its "
+              "defaults) [none]",
               kGraph, kModel, Into<&TrainingSpec::strategy, ParseStrategy>}
-        .Words(NamesUpTo<Strategy::kFsdp2>)
+        .Words(NamesUpTo<Strategy::kZero3>)
         .Of(kPyTorchAlone)
         .Shown([](SettingsRows* s) {
           if (s->Trains() && s->spec.strategy != Strategy::kNone) s->Name(Name(s->spec.strategy));

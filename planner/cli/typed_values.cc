@@ -159,6 +159,8 @@ Result<Lora> ParseLora(const std::string& text) {
       const Result<double> dropout = ReadReal("--lora", part.substr(part.find('=') + 1));
       if (!dropout.ok() || *dropout >= 1) return wrong;
       lora.dropout = *dropout;
+    } else if (part == "dora") {
+      lora.dora = true;
     } else {
       return wrong;
     }
@@ -169,10 +171,18 @@ Result<Lora> ParseLora(const std::string& text) {
 Result<Quantization> ParseQuant(const std::string& text) {
   const size_t comma = text.find(',');
   Quantization quantization{text.substr(0, comma), comma != std::string::npos};
+  if (text == "int8") return quantization;
   const bool known = quantization.type == "nf4" || quantization.type == "fp4";
   if (known && (!quantization.nested || text.substr(comma) == ",double")) return quantization;
   return Wrong("--quant", "\"" + text + "\" is no quantization that is known here",
-               "type --quant nf4, nf4,double, fp4 or fp4,double");
+               "type --quant nf4, nf4,double, fp4, fp4,double or int8");
+}
+
+Result<DType> ParseWeights(const std::string& text) {
+  if (text == "bf16") return DType::kBFloat16;
+  if (text == "fp16") return DType::kFloat16;
+  if (text == "fp32") return DType::kFloat32;
+  return Wrong("--weights", "\"" + text + "\" is no type of weights", "type --weights bf16, fp16 or fp32");
 }
 
 }  // namespace vramplan

@@ -53,6 +53,8 @@ Result<std::optional<ImageSize>> ParseImage(const std::string& text);
 Result<Lora> ParseLora(const std::string& text);
 // "nf4", "fp4,double".
 Result<Quantization> ParseQuant(const std::string& text);
+// "bf16", "fp16", "fp32".
+Result<DType> ParseWeights(const std::string& text);
 Status ReadInputs(const Typed& typed, Options* options);
 
 }  // namespace vramplan

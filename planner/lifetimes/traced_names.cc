@@ -171,14 +171,14 @@ class TracedNames {
   // second name of pointfeat = x. It may be a comment as well.
   static bool IsLineUnseenBehind(const Frame& frame, size_t s) {
     const auto line_of = [&](size_t unit) {
-      return frame.units[unit].line != nullptr ? frame.units[unit].line->line : 0;
+      return frame.units[unit].line != nullptr ? frame.units[unit].line->line : int64_t{0};
     };
-    int last = 0, next = std::numeric_limits<int>::max();
+    int64_t last = 0, next = std::numeric_limits<int64_t>::max();
     for (size_t u = frame.ran[s].first; u <= frame.ran[s].last; ++u) last = std::max(last, line_of(u));
     for (size_t u = 0; u < frame.units.size(); ++u) {
       if (line_of(u) > last) next = std::min(next, line_of(u));
     }
-    return last > 0 && next != std::numeric_limits<int>::max() && next > last + 1;
+    return last > 0 && next != std::numeric_limits<int64_t>::max() && next > last + 1;
   }
 
   // Until when the list that statement `s` puts something into has it: outs = torch.stack(outs) writes its name anew.

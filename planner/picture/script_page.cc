@@ -17,7 +17,7 @@ double ShareOf(Bytes part, Bytes whole) {
   return whole > Bytes() ? static_cast<double>(part.count()) / static_cast<double>(whole.count()) : 0;
 }
 
-std::vector<std::string> CountersText(const Counters& peak) {
+std::vector<std::string> CountersText(const Levels& peak) {
   return {ToString(peak.requested), ToString(peak.allocated), ToString(peak.reserved)};
 }
 
@@ -88,7 +88,7 @@ Page Frame(const ScriptReport& report, const std::string& answer) {
   page.Say(answer);
   page.mood = report.card_given || report.oom ? MoodOf(report.verdict) : Mood::kPlain;
   if (report.card_given || report.oom) page.badge = BadgeOf(report.verdict);
-  const Counters peak = report.recording.peak();
+  const Levels peak = report.recording.peak();
   page.tiles = {{ToString(peak.requested), "requested"},
                 {ToString(peak.allocated), "allocated"},
                 {ToString(peak.reserved), "reserved"},
@@ -171,7 +171,7 @@ std::string PrintVariedPage(const std::vector<VariedRun>& runs) {
   std::vector<BarRow> rows;
   Notes notes;
   for (const VariedRun& run : runs) {
-    const Counters peak = run.report.recording.peak();
+    const Levels peak = run.report.recording.peak();
     const bool fits = run.largest ? run.largest->largest.has_value() : run.report.verdict != Verdict::kDoesNotFit;
     BarRow row{{}, ShareOf(peak.reserved, most), fits ? "good" : "bad"};
     for (const auto& [name, value] : run.values) row.cells.push_back(value);

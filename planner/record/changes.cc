@@ -17,7 +17,7 @@ struct ModuleCall {
   size_t around = kNoCall;
 };
 
-bool InForward(const RecordRow& row) { return row.phase == RecordPhase::kForward || row.phase == RecordPhase::kLoss; }
+bool InForward(const RecordRow& row) { return row.phase == Phase::kForward || row.phase == Phase::kLoss; }
 
 // "model.layers.*" of "model.layers.12", "layers.layer_*" of "layers.layer_3"; empty: it is no part of a list.
 std::string ListOf(const std::string& module) {
@@ -78,7 +78,7 @@ std::vector<int32_t> KeptBy(const Record& record, const Index& index, const Modu
     const std::optional<size_t> death = index.death[static_cast<size_t>(row.block)];
     if (!death || *death <= call.last) continue;
     const RecordRow& end = record.rows[*death];
-    if (end.phase == RecordPhase::kBackward && end.step == row.step) kept.push_back(row.block);
+    if (end.phase == Phase::kBackward && end.step == row.step) kept.push_back(row.block);
   }
   return kept;
 }
@@ -154,7 +154,7 @@ class Checkpointing {
     size_t at = first;
     while (at > 0) {
       const RecordRow& row = record_.rows[at - 1];
-      if (row.phase != RecordPhase::kBackward || row.step != record_.rows[first].step) break;
+      if (row.phase != Phase::kBackward || row.step != record_.rows[first].step) break;
       if (row.kind == RowKind::kFree && !kept.contains(row.block)) {
         const RecordRow& birth = record_.rows[*index_.birth[static_cast<size_t>(row.block)]];
         if (InForward(birth) && birth.step == row.step) break;
@@ -168,7 +168,7 @@ class Checkpointing {
     std::vector<RecordRow> again;
     std::map<int32_t, int32_t> copies;
     const auto add = [&](RecordRow row) {
-      row.phase = RecordPhase::kBackward;
+      row.phase = Phase::kBackward;
       row.step = record_.rows[at].step;
       row.results.clear();
       again.push_back(std::move(row));
@@ -277,10 +277,9 @@ Record WithSmallStates(const Record& record) {
     const auto at = static_cast<size_t>(row.block);
     const RecordBlock& block = record.blocks[at];
     if (row.kind == RowKind::kAllocate) {
-      const bool dies_there = index.death[at] && record.rows[*index.death[at]].phase == RecordPhase::kUpdate &&
+      const bool dies_there = index.death[at] && record.rows[*index.death[at]].phase == Phase::kUpdate &&
                               record.rows[*index.death[at]].step == row.step;
-      if (block.category == Category::kTemporaries && row.phase == RecordPhase::kUpdate && dies_there)
-        gone.insert(row.block);
+      if (block.category == Category::kTemporaries && row.phase == Phase::kUpdate && dies_there) gone.insert(row.block);
     }
     if (gone.contains(row.block)) continue;
     small.rows.push_back(row);

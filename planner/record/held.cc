@@ -8,22 +8,6 @@
 namespace vramplan {
 namespace {
 
-RunPhase RunPhaseOf(RecordPhase phase) {
-  switch (phase) {
-    case RecordPhase::kSetup:
-      return RunPhase::kSetup;
-    case RecordPhase::kForward:
-    case RecordPhase::kLoss:
-      return RunPhase::kForward;
-    case RecordPhase::kBackward:
-      return RunPhase::kBackward;
-    case RecordPhase::kUpdate:
-    case RecordPhase::kZeroGrad:
-      return RunPhase::kUpdate;
-  }
-  return RunPhase::kSetup;
-}
-
 // What a run has told by its end: an optimizer that died before it had stepped told nothing.
 struct Told {
   bool gradients = false, update = false;
@@ -37,7 +21,7 @@ Told ToldBy(const Record& record) {
   return told;
 }
 
-HeldKind KindOf(const RecordBlock& block, RunPhase birth, const Told& told) {
+HeldKind KindOf(const RecordBlock& block, Phase birth, const Told& told) {
   switch (block.category) {
     case Category::kParameters:
       return block.frozen ? HeldKind::kFrozenWeights : told.update ? HeldKind::kTrainedWeights : HeldKind::kWeights;
@@ -54,7 +38,7 @@ HeldKind KindOf(const RecordBlock& block, RunPhase birth, const Told& told) {
     case Category::kWorkspace:
       return HeldKind::kWorkspaces;
     case Category::kTemporaries: {
-      const bool untold = birth == RunPhase::kBackward ? !told.gradients : birth == RunPhase::kUpdate && !told.update;
+      const bool untold = birth == Phase::kBackward ? !told.gradients : birth == Phase::kUpdate && !told.update;
       return untold ? HeldKind::kUntold : HeldKind::kTemporaries;
     }
   }
@@ -69,7 +53,7 @@ std::vector<HeldKind> KindsOf(const Record& record) {
   for (const RecordRow& row : record.rows) {
     if (row.kind != RowKind::kAllocate) continue;
     const auto block = static_cast<size_t>(row.block);
-    kinds[block] = KindOf(record.blocks[block], RunPhaseOf(row.phase), told);
+    kinds[block] = KindOf(record.blocks[block], LaidOutPhase(row.phase), told);
   }
   return kinds;
 }
@@ -84,11 +68,11 @@ std::vector<HeldRow> HeldAt(const Record& record, size_t rows) {
   const auto place_at = [&](int32_t place) {
     return place < 0 ? CodePlace() : record.places[static_cast<size_t>(place)];
   };
-  std::map<std::tuple<int32_t, int32_t, int32_t, RunPhase, HeldKind>, HeldRow> held;
+  std::map<std::tuple<int32_t, int32_t, int32_t, Phase, HeldKind>, HeldRow> held;
   for (const auto& [id, birth] : live) {
     const RecordBlock& block = record.blocks[static_cast<size_t>(id)];
     const HeldKind kind = kinds[static_cast<size_t>(id)];
-    const RunPhase phase = RunPhaseOf(birth->phase);
+    const Phase phase = LaidOutPhase(birth->phase);
     HeldRow& row = held[{block.place, block.caller, birth->module, phase, kind}];
     row = {.place = place_at(block.place),
            .caller = place_at(block.caller),

@@ -34,62 +34,62 @@ Category CategoryOf(TensorUse use) {
 // zero_grad, still belong to it, until something is allocated or a forward begins.
 class Loop {
  public:
-  void At(LoopPhase mark) {
+  void At(LoopMark mark) {
     switch (mark) {
-      case LoopPhase::kForward:
+      case LoopMark::kForward:
         Begin();
-        Go(RecordPhase::kForward);
+        Go(Phase::kForward);
         return;
-      case LoopPhase::kLoss:
-        forward_over_ = phase_ == RecordPhase::kForward;
+      case LoopMark::kLoss:
+        forward_over_ = phase_ == Phase::kForward;
         return;
-      case LoopPhase::kBackward:
+      case LoopMark::kBackward:
         Begin();
-        Go(RecordPhase::kBackward);
+        Go(Phase::kBackward);
         return;
       // Clipping and unscaling are the update's.
-      case LoopPhase::kAfterBackward:
-      case LoopPhase::kUpdate:
+      case LoopMark::kAfterBackward:
+      case LoopMark::kUpdate:
         Begin();
-        Go(RecordPhase::kUpdate);
+        Go(Phase::kUpdate);
         return;
-      case LoopPhase::kAfterUpdate:
+      case LoopMark::kAfterUpdate:
         return;
-      case LoopPhase::kZeroGrad:
-        if (phase_ != RecordPhase::kZeroGrad) before_ = phase_;
-        Go(RecordPhase::kZeroGrad);
+      case LoopMark::kZeroGrad:
+        if (phase_ != Phase::kZeroGrad) before_ = phase_;
+        Go(Phase::kZeroGrad);
         return;
-      case LoopPhase::kAfterZeroGrad:
+      case LoopMark::kAfterZeroGrad:
         if (before_) Go(*before_);
         before_.reset();
         return;
-      case LoopPhase::kStep:
+      case LoopMark::kStep:
         over_ = true;
         return;
     }
   }
   void Allocated() {
-    if (over_ && phase_ != RecordPhase::kZeroGrad) Begin();
-    if (forward_over_) Go(RecordPhase::kLoss);
+    if (over_ && phase_ != Phase::kZeroGrad) Begin();
+    if (forward_over_) Go(Phase::kLoss);
   }
-  RecordPhase phase() const { return step_ == 0 ? RecordPhase::kSetup : phase_; }
+  Phase phase() const { return step_ == 0 ? Phase::kSetup : phase_; }
   int32_t step() const { return step_; }
 
  private:
   void Begin() {
     if (step_ == 0 || over_) {
       ++step_;
-      phase_ = RecordPhase::kForward;
+      phase_ = Phase::kForward;
     }
     over_ = false;
   }
-  void Go(RecordPhase phase) {
+  void Go(Phase phase) {
     phase_ = phase;
     forward_over_ = false;
   }
 
-  RecordPhase phase_ = RecordPhase::kForward;
-  std::optional<RecordPhase> before_;
+  Phase phase_ = Phase::kForward;
+  std::optional<Phase> before_;
   int32_t step_ = 0;
   bool over_ = false;
   bool forward_over_ = false;  // what is let go of until something is allocated was the forward's
@@ -145,7 +145,7 @@ class HistoryReader {
         return;
       case HistoryKind::kEnter:
         Add(RowKind::kEnter, -1, event.module);
-        if (inside_++ == 0 && loop_.phase() != RecordPhase::kBackward) output_ = -1;
+        if (inside_++ == 0 && loop_.phase() != Phase::kBackward) output_ = -1;
         return;
       case HistoryKind::kGives:
         gives_.push_back(event.address);
@@ -159,17 +159,17 @@ class HistoryReader {
         }
         gives_.clear();
         if (inside_ > 0) --inside_;
-        if (inside_ == 0 && loop_.phase() != RecordPhase::kBackward) {
+        if (inside_ == 0 && loop_.phase() != Phase::kBackward) {
           // Caches and hidden states that it gives besides are smaller.
           for (const int32_t block : row.results)
             if (output_ < 0 || BytesOf(block) >= BytesOf(output_)) output_ = block;
         }
         return;
       }
-      case HistoryKind::kPhase:
-        if (static_cast<LoopPhase>(event.what) == LoopPhase::kBackward) NoteOutputs();
-        stepping_ = static_cast<LoopPhase>(event.what) == LoopPhase::kAfterUpdate;
-        loop_.At(static_cast<LoopPhase>(event.what));
+      case HistoryKind::kLoopMark:
+        if (static_cast<LoopMark>(event.what) == LoopMark::kBackward) NoteOutputs();
+        stepping_ = static_cast<LoopMark>(event.what) == LoopMark::kAfterUpdate;
+        loop_.At(static_cast<LoopMark>(event.what));
         return;
       case HistoryKind::kTag: {
         const auto live = live_.find(event.address);
@@ -222,7 +222,7 @@ class HistoryReader {
 
   // From where what the outermost module gives is born: its head's last matrix, then the loss.
   void NoteOutputs() {
-    if (output_ < 0 || loop_.phase() == RecordPhase::kBackward) return;
+    if (output_ < 0 || loop_.phase() == Phase::kBackward) return;
     for (size_t block = static_cast<size_t>(output_); block < into_.blocks.size(); ++block)
       into_.blocks[block].outputs = true;
     output_ = -1;
@@ -238,7 +238,7 @@ class HistoryReader {
     std::vector<const RecordRow*> births(into_.blocks.size());
     std::unordered_set<int32_t> dead;
     const auto in_forward = [](const RecordRow& row) {
-      return row.phase == RecordPhase::kForward || row.phase == RecordPhase::kLoss;
+      return row.phase == Phase::kForward || row.phase == Phase::kLoss;
     };
     for (const RecordRow& row : into_.rows) {
       if (row.kind == RowKind::kAllocate) {
@@ -249,8 +249,8 @@ class HistoryReader {
         const RecordRow& birth = *births[static_cast<size_t>(row.block)];
         const bool forward = in_forward(birth);
         // Lives beyond the forward; or, of a recomputation, beyond what made it.
-        const bool saved = forward ? !in_forward(row) || row.step != birth.step
-                                   : birth.phase == RecordPhase::kBackward && birth.module >= 0;
+        const bool saved =
+            forward ? !in_forward(row) || row.step != birth.step : birth.phase == Phase::kBackward && birth.module >= 0;
         if (saved) Untagged(row.block, Category::kActivations);
       }
     }

@@ -6,22 +6,6 @@
 namespace vramplan {
 namespace {
 
-Phase PhaseOf(RecordPhase phase) {
-  switch (phase) {
-    case RecordPhase::kSetup:
-      return Phase::kSetup;
-    case RecordPhase::kForward:
-    case RecordPhase::kLoss:
-      return Phase::kForward;
-    case RecordPhase::kBackward:
-      return Phase::kBackward;
-    case RecordPhase::kUpdate:
-    case RecordPhase::kZeroGrad:
-      return Phase::kUpdate;
-  }
-  return Phase::kSetup;
-}
-
 // An Event counts its steps in one byte, and leaves none out: steps without a row are no steps, and those of a long run
 // are one step from there on.
 class StepNumbers {
@@ -49,7 +33,7 @@ PlayedRecord Played(const Record& record) {
     const RecordRow& row = record.rows[i];
     if (row.kind == RowKind::kEnter || row.kind == RowKind::kLeave) continue;
     Event event;
-    event.phase = PhaseOf(row.phase);
+    event.phase = LaidOutPhase(row.phase);
     event.step = steps.Of(row.step);
     event.kind = row.kind == RowKind::kAllocate ? EventKind::kAllocate
                  : row.kind == RowKind::kFree   ? EventKind::kFree
@@ -83,7 +67,7 @@ Result<Trace> TraceOf(const Record& record, const std::string& name, std::option
     event.bytes = placements[i].block;
     event.asked = block.bytes;
     event.phase = Name(row.phase);
-    if (row.module >= 0 && row.phase != RecordPhase::kBackward)
+    if (row.module >= 0 && row.phase != Phase::kBackward)
       event.module = record.modules[static_cast<size_t>(row.module)];
     if (event.birth) event.layer = PlaceText(record, row.block);
     event.allocated_after = placements[i].allocated;

@@ -34,10 +34,6 @@ namespace vramplan {
 inline constexpr std::string_view kRecordColumns = "op,id,bytes,step,phase,category,element,module,file,line,function";
 inline constexpr std::string_view kCallerColumn = ",caller";
 
-// Those of a trace (planner/allocator/trace.h).
-enum class RecordPhase : uint8_t { kSetup, kForward, kLoss, kBackward, kUpdate, kZeroGrad };
-std::string_view Name(RecordPhase phase);
-
 struct RecordBlock {
   Bytes bytes;
   Category category = Category::kTemporaries;
@@ -51,7 +47,7 @@ struct RecordBlock {
 enum class RowKind : uint8_t { kAllocate, kFree, kEmptyCache, kEnter, kLeave };
 struct RecordRow {
   RowKind kind = RowKind::kAllocate;
-  RecordPhase phase = RecordPhase::kSetup;
+  Phase phase = Phase::kSetup;
   int32_t step = 0;              // 0: before the first one began to compute
   int32_t block = -1;            // of kAllocate and kFree
   int32_t module = -1;           // into Record::modules; of a block: whose forward ran

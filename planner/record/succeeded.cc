@@ -38,8 +38,8 @@ std::vector<bool> OfFailedTries(const std::vector<HistoryEvent>& history) {
       case HistoryKind::kEnter:
         if (begun == kNever) begun = i;
         break;
-      case HistoryKind::kPhase:
-        if (static_cast<LoopPhase>(event.what) != LoopPhase::kStep) break;
+      case HistoryKind::kLoopMark:
+        if (static_cast<LoopMark>(event.what) != LoopMark::kStep) break;
         step = begun = i;
         gone.clear();
         break;
@@ -56,7 +56,7 @@ std::vector<bool> OfFailedTries(const std::vector<HistoryEvent>& history) {
   return failed;
 }
 
-void Raise(Counters* peak, const Counters& seen) {
+void Raise(Levels* peak, const Levels& seen) {
   peak->requested = std::max(peak->requested, seen.requested);
   peak->allocated = std::max(peak->allocated, seen.allocated);
   peak->reserved = std::max(peak->reserved, seen.reserved);
@@ -89,7 +89,7 @@ Recording Succeeded(const Recording& whole) {
   const PlayedRecord played = Played(RecordOf(recording, false));
   const std::vector<Levels> levels = LevelsOver(played.timeline, 1, AllocatorConfig(), Bytes::Max());
   const auto first = static_cast<size_t>(recording.refusals.front().steps);
-  std::vector<Counters> peaks(recording.steps.size() + 1), after = peaks;
+  std::vector<Levels> peaks(recording.steps.size() + 1), after = peaks;
   size_t step = 0;
   int64_t n = before;
   for (size_t i = 0; i < levels.size(); ++i) {
@@ -98,7 +98,7 @@ Recording Succeeded(const Recording& whole) {
     after[step] = {levels[i].requested, levels[i].allocated, levels[i].reserved};
     Raise(&peaks[step], after[step]);
   }
-  Counters run;
+  Levels run;
   for (size_t i = 0; i < recording.steps.size(); ++i) {
     if (i >= first) recording.steps[i].peak = peaks[i];
     if (i >= first) recording.steps[i].after.reserved = after[i].reserved;

@@ -11,7 +11,8 @@
 namespace vramplan {
 namespace {
 
-constexpr std::array<std::string_view, 6> kPhaseNames = {"setup", "forward", "loss", "backward", "update", "zero_grad"};
+constexpr std::array<Phase, 6> kPhasesOfRecords = {Phase::kSetup,    Phase::kForward, Phase::kLoss,
+                                                   Phase::kBackward, Phase::kUpdate,  Phase::kZeroGrad};
 constexpr std::array<std::string_view, 5> kOps = {"alloc", "free", "empty_cache", "enter", "leave"};
 constexpr size_t kColumns = 12, kColumnsBefore = 11;
 constexpr std::string_view kFrozen = "frozen", kOutputs = "outputs";
@@ -104,12 +105,12 @@ class RecordReader {
     }
     RecordRow row;
     const auto op = std::ranges::find(kOps, cells[0]);
-    const auto phase = std::ranges::find(kPhaseNames, cells[4]);
+    const auto phase = std::ranges::find(kPhasesOfRecords, cells[4], [](Phase of) { return Name(of); });
     const auto step = WholeNumber(cells[3]);
     if (op == kOps.end()) return "'" + std::string(cells[0].substr(0, 40)) + "' is not alloc, free, enter or leave";
-    if (phase == kPhaseNames.end() || !step || *step > INT32_MAX) return "its step or phase cannot be read";
+    if (phase == kPhasesOfRecords.end() || !step || *step > INT32_MAX) return "its step or phase cannot be read";
     row.kind = static_cast<RowKind>(op - kOps.begin());
-    row.phase = static_cast<RecordPhase>(phase - kPhaseNames.begin());
+    row.phase = *phase;
     row.step = static_cast<int32_t>(*step);
     if (!record_.rows.empty() && row.step < record_.rows.back().step) return "its step is before that of the row above";
     if (!cells[7].empty()) row.module = NumberOf(std::string(cells[7]));
@@ -188,8 +189,6 @@ class RecordReader {
 };
 
 }  // namespace
-
-std::string_view Name(RecordPhase phase) { return kPhaseNames[static_cast<size_t>(phase)]; }
 
 std::string PrintRecord(const Record& record) {
   std::string text = std::string(kRecordColumns) + std::string(kCallerColumn) + "\n";

@@ -39,7 +39,7 @@ OnCard VerdictOfRecord(const RecordedRun& run, const Device& device, const Alloc
 // Where the record asks for something: of a peak, or of what a card refuses.
 struct RecordMoment {
   int64_t step = 0;  // 0: before the first one
-  RecordPhase phase = RecordPhase::kSetup;
+  Phase phase = Phase::kSetup;
   Bytes asked;
   std::string place, module;  // empty: not known
 };

@@ -30,7 +30,7 @@ namespace vramplan {
 struct ScriptProcess {
   int64_t pid = 0, rank = 0, ranks = 1;
   int64_t card = 0;  // of several that it used: a row for each
-  Counters peak;
+  Levels peak;
   int64_t steps = 0;
   std::optional<Peak> replayed;  // of a rank: its requests, as `fit RECORD` replays them
 };

@@ -16,16 +16,16 @@ namespace {
 
 using enum TextTable::Align;
 
-std::string TextOf(HeldKind kind, RunPhase phase) {
+std::string TextOf(HeldKind kind, Phase phase) {
   switch (kind) {
     case HeldKind::kOutputs:
       return "outputs (logits) and loss";
     case HeldKind::kTemporaries:
       return "temporaries of the " + std::string(Name(phase));
     case HeldKind::kUntold:
-      if (phase == RunPhase::kSetup) return "made before step 1: weights, data";
-      if (phase == RunPhase::kBackward) return "gradients, temporaries";
-      return phase == RunPhase::kUpdate ? "optimizer state, temporaries" : "activations";
+      if (phase == Phase::kSetup) return "made before step 1: weights, data";
+      if (phase == Phase::kBackward) return "gradients, temporaries";
+      return phase == Phase::kUpdate ? "optimizer state, temporaries" : "activations";
     default: {
       std::string text(Name(kind));
       std::ranges::replace(text, '_', ' ');

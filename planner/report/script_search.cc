@@ -151,7 +151,7 @@ std::string PrintTried(const std::vector<ScriptTried>& tried, const ScriptReport
                    {"on the card", kRight},
                    {"", kLeft}});
   const auto row = [&](const std::string& change, const ScriptReport& run) {
-    const Counters peak = run.recording.peak();
+    const Levels peak = run.recording.peak();
     std::vector<std::string> cells = {change};
     for (const Bytes bytes : {peak.requested, peak.allocated, peak.reserved}) cells.push_back(ToString(bytes));
     cells.push_back(run.oom ? "" : ToString(run.band.device().likely));
@@ -173,7 +173,7 @@ std::string PrintReal(const ScriptReport& report, const ScriptReport& real, cons
                       const Style& style) {
   TextTable table({{"peak", kLeft}, {"pretend", kRight}, {"real", kRight}, {"", kRight}});
   bool equal = true;
-  const auto rows = [&](const std::string& name, const Counters& ours, const Counters& theirs) {
+  const auto rows = [&](const std::string& name, const Levels& ours, const Levels& theirs) {
     const std::tuple<const char*, Bytes, Bytes> levels[] = {{"requested", ours.requested, theirs.requested},
                                                             {"allocated", ours.allocated, theirs.allocated},
                                                             {"reserved", ours.reserved, theirs.reserved}};
@@ -206,7 +206,7 @@ std::string PrintVaried(const std::vector<VariedRun>& runs, const Style& style) 
   int64_t fitting = 0;
   for (const VariedRun& run : runs) {
     const ScriptReport& report = run.report;
-    const Counters peak = report.recording.peak();
+    const Levels peak = report.recording.peak();
     std::vector<std::string> cells;
     for (const auto& [name, value] : run.values) cells.push_back(value);
     for (const Bytes bytes : {peak.requested, peak.allocated, peak.reserved}) cells.push_back(ToString(bytes));

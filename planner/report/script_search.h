@@ -24,7 +24,7 @@ namespace vramplan {
 struct ScriptTry {
   int64_t value = 0;
   bool fits = false;
-  Counters peak;  // of one that failed: until then
+  Levels peak;  // of one that failed: until then
 };
 
 struct ScriptLargest {

@@ -324,7 +324,7 @@ ScriptReport ReportOf(const std::vector<std::string>& words, const ChosenDevice&
       const auto log = all.cards.find(process.pid);
       replayed = ReplayedPeak(process, log != all.cards.end() && log->second.cudnn);
     }
-    std::vector<std::pair<int64_t, Counters>> cards = process.cards;
+    std::vector<std::pair<int64_t, Levels>> cards = process.cards;
     if (cards.empty()) cards.emplace_back(0, process.peak());
     for (const auto& [number, peak] : cards)
       report.processes.push_back({process.pid, process.rank, process.ranks, number, peak, steps, replayed});

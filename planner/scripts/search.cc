@@ -8,7 +8,7 @@ namespace {
 // Two runs that took the same in each phase and ended alike. One that fails before its first step says nothing: the
 // model alone may be too large.
 bool SameWhatever(const TriedValue& a, const TriedValue& b) {
-  constexpr auto kSetup = static_cast<size_t>(RunPhase::kSetup);
+  constexpr auto kSetup = static_cast<size_t>(Phase::kSetup);
   bool began = false;
   for (size_t phase = 0; phase < b.phases.size(); ++phase) began |= phase != kSetup && b.phases[phase] > Bytes();
   return (b.fits || began) && a.fits == b.fits && a.requested == b.requested && a.allocated == b.allocated &&
@@ -65,13 +65,13 @@ Result<SearchedLargest> SearchLargest(const ScriptRuns& runs, const Script& scri
     tried.value = value;
     // A script that goes on after it was refused memory has not done what it was told.
     tried.fits = report->recording.refusals.empty();
-    const Counters peak = report->recording.peak();
+    const Levels peak = report->recording.peak();
     tried.requested = peak.requested;
     tried.allocated = peak.allocated;
     tried.reserved = peak.reserved;
     tried.phases = PhasePeaks(report->recording);
     if (!tried.fits) {
-      const Counters& held = report->recording.refusals.back().held;
+      const Levels& held = report->recording.refusals.back().held;
       tried.stuck = held.reserved - held.requested;
     }
     if (by_variable && before && SameWhatever(*before, tried))

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <span>
@@ -92,6 +93,8 @@ class Eager {
   // Some layer was read wrong, and the note about it is there (table.cc).
   bool told_parting = false;
   uint32_t engine_runs = 0;  // so far; see Visit
+  // register_post_accumulate_grad_hook of every leaf; null: none.
+  std::function<void(TensorImpl&)> accumulated;
   // Blocks that operators wrote into, in this forward.
   std::vector<BlockId> overwritten;
   // The block allocated last. Blocks with a larger id were allocated later.

@@ -8,9 +8,4 @@ std::string_view Name(Category category) {
   return kNames[static_cast<int>(category)];
 }
 
-std::string_view Name(Phase phase) {
-  constexpr std::string_view kNames[] = {"setup", "forward", "recompute", "backward", "update"};
-  return kNames[static_cast<int>(phase)];
-}
-
 }  // namespace vramplan

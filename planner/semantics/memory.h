@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "graph/base/phase.h"
 #include "graph/ir/size_expr.h"
 
 namespace vramplan {
@@ -22,9 +23,6 @@ enum class Category : uint8_t {
 };
 inline constexpr int kCategories = 8;
 std::string_view Name(Category category);
-
-enum class Phase : uint8_t { kSetup, kForward, kRecompute, kBackward, kUpdate };
-std::string_view Name(Phase phase);  // "forward"; the loss belongs to the forward
 
 // Numbered in order of birth; never reused.
 struct BlockId {

@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "planner/semantics/blas.h"
+#include "planner/semantics/packed_weight.h"
 #include "planner/semantics/pointwise.h"
 #include "planner/semantics/table.h"
+#include "planner/semantics/view.h"
 
 namespace vramplan::eager {
 namespace {
@@ -26,16 +28,19 @@ void FakeQuantize(Call& c) {
   c.Return(std::move(out));
 }
 
+Shape ScalesOf(const PackedWeight& weight) {
+  constexpr int64_t kBlock = 64;
+  return Shape{Dim((weight.shape[0].At(1) * weight.shape[1].At(1) + kBlock - 1) / kBlock)};
+}
+
 // bitsandbytes 0.50, Linear4bit.forward (nn/modules.py) and MatMul4Bit (autograd/_functions.py; backends/cuda/ops.py,
 // _dequant_linear_fallback): the input in the type of the product, the scales, the weight, the product, and that in the
 // input's type. Only the packed weight is kept, and a backward makes the whole one again, in the type that it had before,
 // then in the gradient's. Kernels that multiply packed weights, for a few tokens, are not modelled.
 void Linear4Bit(Call& c) {
   Eager& e = c.e;
-  const auto computed = static_cast<DType>(c.Int("computed")), stored = static_cast<DType>(c.Int("stored"));
-  const int64_t out = c.Int("out"), in = c.Int("in");
-  const Shape weight{Dim(out), Dim(in)}, scales{Dim((out * in + 63) / 64)};
-  const bool nested = c.Int("nested") != 0;
+  const auto computed = static_cast<DType>(c.Int("computed"));
+  const PackedWeight weight = PackedWeightOf(c);
   const DType type = c.In(0)->dtype;
   Tensor x = ToType(e, c.In(0), computed);
   Tensor result;
@@ -43,18 +48,14 @@ void Linear4Bit(Call& c) {
     OpScope scope(e, "MatMul4Bit");
     const bool grad_mode = std::exchange(e.grad_mode, false);
     Tensor whole, rough, shifted;
-    if (nested) rough = e.Empty(scales, DType::kFloat32), shifted = e.Empty(scales, DType::kFloat32);
-    whole = e.Empty(weight, computed);
+    const Shape scales = ScalesOf(weight);
+    if (weight.nested) rough = e.Empty(scales, DType::kFloat32), shifted = e.Empty(scales, DType::kFloat32);
+    whole = e.Empty(weight.shape, computed);
     result = Linear(e, x, whole, c.In(2));
     e.grad_mode = grad_mode;
     if (GradNode* node = e.Record("MatMul4Bit", {x}, {result})) {
       node->Backward([=, packed = c.In(1)](GradContext& g) {  // an attribute of the context
-        Tensor made;
-        {
-          Tensor of_scales;
-          if (nested) of_scales = g.e.Empty(scales, DType::kFloat32);
-          made = g.e.Empty(weight, stored);
-        }
+        const Tensor made = Unpacked(g.e, weight);
         g.Set(0, Matmul(g.e, g.grad(), ToType(g.e, made, g.grad()->dtype)));
       });
     }
@@ -63,12 +64,75 @@ void Linear4Bit(Call& c) {
   c.Return(ToType(e, result, type));
 }
 
+Dim RowsOf(const Tensor& t) {
+  Shape rows;
+  for (int i = 0; i + 1 < t->dim(); ++i) rows.Append(t->sizes[i]);
+  return rows.Elements();
+}
+
+// int8_vectorwise_quant of a matrix in fp16 (backends/cuda/ops.py): a scale for each row, and a search for columns with
+// outliers. That there are none is taken: each takes two bytes of a row that is kept, and a column of the weight for a while.
+std::pair<Tensor, Tensor> InEightBits(Eager& e, const Tensor& matrix) {
+  Tensor scales = e.Empty(Shape{matrix->sizes[0]}, DType::kFloat32);
+  Tensor packed = e.EmptyLike(matrix, DType::kInt8);
+  Tensor magnitudes = e.EmptyLike(matrix);
+  const Tensor outliers = e.EmptyLike(matrix, DType::kBool);
+  magnitudes = Tensor();
+  return {packed, scales};
+}
+
+// bitsandbytes 0.50, Linear8bitLt.forward (nn/modules.py) and MatMul8bitLt (autograd/_functions.py) with its threshold of
+// 6: the input in fp16, then in eight bits, the product in int32, fp16 and the input's type. The input is kept, and a
+// backward makes a whole weight.
+void Linear8Bit(Call& c) {
+  Eager& e = c.e;
+  const Tensor& x = c.In(0);  // a bias is added in place
+  const DType type = x->dtype;
+  const int last = x->dim() - 1;
+  const Dim out{c.Int("out")}, in{c.Int("in")};
+  const OpScope scope(e, "MatMul8bitLt");
+  const bool grad_mode = std::exchange(e.grad_mode, false);
+  const Tensor matrix = x->dim() == 2 ? x : Reshape(e, x, Shape{RowsOf(x), in});
+  Tensor halves = ToType(e, matrix, DType::kFloat16);
+  const std::pair<Tensor, Tensor> packed = InEightBits(e, halves);
+  halves = Tensor();
+  Tensor result;
+  {
+    const Tensor product = e.Empty(Shape{matrix->sizes[0], out}, DType::kInt32);
+    result = ToType(e, e.EmptyLike(product, DType::kFloat16), type);
+  }
+  Shape sizes = x->sizes;
+  sizes[last] = out;
+  result = x->dim() == 2 ? result : Reshape(e, result, sizes);
+  e.grad_mode = grad_mode;
+  if (GradNode* node = e.Record("MatMul8bitLt", {x}, {result})) {
+    node->Backward([=, shape = x->sizes](GradContext& g) {  // `matrix` is an attribute of the context
+      Tensor gradient = Contiguous(g.e, Reshape(g.e, g.grad(), Shape{matrix->sizes[0], out}));
+      Tensor weight = g.e.Empty(Shape{out, in}, type);
+      { const Tensor of_rows = g.e.Empty(Shape{out, 1}, DType::kFloat32); }
+      g.Set(0, Reshape(g.e, Matmul(g.e, ToType(g.e, gradient, type), weight), shape));
+    });
+  }
+  c.Return(result);
+}
+
 }  // namespace
+
+PackedWeight PackedWeightOf(const Call& c) {
+  return {Shape{Dim(c.Int("out")), Dim(c.Int("in"))}, c.Int("nested") != 0, static_cast<DType>(c.Int("stored"))};
+}
+
+Tensor Unpacked(Eager& e, const PackedWeight& weight) {
+  Tensor scales;
+  if (weight.nested) scales = e.Empty(ScalesOf(weight), DType::kFloat32);
+  return e.Empty(weight.shape, weight.stored);
+}
 
 std::vector<OpRule> QuantizationRules() {
   return {{"fake_quantize", FakeQuantize<false>},
           {"fake_quantize_channels", FakeQuantize<true>},
-          {"linear_4bit", Linear4Bit}};
+          {"linear_4bit", Linear4Bit},
+          {"linear_8bit", Linear8Bit}};
 }
 
 }  // namespace vramplan::eager

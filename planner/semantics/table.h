@@ -72,6 +72,7 @@ struct OpRule {
 
 // Each family's rows.
 std::vector<OpRule> ActivationRules();
+std::vector<OpRule> AdapterRules();
 std::vector<OpRule> AttentionRules();
 std::vector<OpRule> BlasRules();
 std::vector<OpRule> ComplexRules();

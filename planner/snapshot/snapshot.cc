@@ -46,11 +46,11 @@ class Recorder {
 
   PickleId Frames(size_t event) {
     std::vector<PickleId> list;
-    for (const SnapshotFrame& frame : subject_.frames(event)) {
-      const std::string key = frame.name + '\n' + frame.file + '\n' + std::to_string(frame.line);
+    for (const CodePlace& frame : subject_.frames(event)) {
+      const std::string key = frame.function + '\n' + frame.file + '\n' + std::to_string(frame.line);
       const auto [at, is_new] = frames_.try_emplace(key, -1);
       if (is_new) {
-        at->second = pickle_.Dict({{Text("name"), Text(frame.name)},
+        at->second = pickle_.Dict({{Text("name"), Text(frame.function)},
                                    {Text("filename"), Text(frame.file)},
                                    {Text("line"), Number(frame.line)}});
       }

@@ -13,24 +13,18 @@
 #include <string>
 #include <vector>
 
+#include "graph/base/code_place.h"
 #include "planner/allocator/replay.h"
 #include "planner/snapshot/pickle.h"
 
 namespace vramplan {
 
-// What the viewer shows as a line of code.
-struct SnapshotFrame {
-  std::string name, file;
-  int64_t line = 0;
-  bool operator==(const SnapshotFrame&) const = default;
-};
-
 struct SnapshotSubject {
   const Timeline& timeline;
   int64_t batch = 1;
   const AllocatorConfig& config;
-  // Of an allocation or a free, the innermost first.
-  std::function<std::vector<SnapshotFrame>(size_t event)> frames;
+  // What the viewer shows as lines of code, of an allocation or a free, the innermost first.
+  std::function<std::vector<CodePlace>(size_t event)> frames;
 };
 
 Pickle SnapshotOf(const SnapshotSubject& subject);

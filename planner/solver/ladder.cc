@@ -82,7 +82,7 @@ class Climber {
       Add(problem_, fused, "fused optimizer", "--optimizer-impl fused");
     }
     const Optimizer eight = EightBits(problem_.spec.optimizer);
-    if (eight == Optimizer::kNone) return;
+    if (eight == Optimizer::kNone || IsDeepspeed(problem_.spec.strategy)) return;  // DeepSpeed has not tested them
     PlanProblem changed = problem_;
     changed.spec.optimizer = eight;
     Plan plan = ladder_.start;

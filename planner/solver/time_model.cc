@@ -173,7 +173,8 @@ double FlopsOf(const Layers& layers, const Layer& layer, int64_t batch) {
   if (op.starts_with("conv_transpose")) return 2 * Elements(layers, in(0), batch) * PerOutput(layers, in(1), batch);
   if (op.starts_with("conv")) return 2 * Elements(layers, out, batch) * PerOutput(layers, in(1), batch);
   if (op == "linear") return 2 * Elements(layers, out, batch) * LastLength(layers, in(1), batch);
-  if (op == "linear_4bit") return 2 * Elements(layers, out, batch) * static_cast<double>(layer.attributes.Int("in", 1));
+  if (op == "linear_4bit" || op == "linear_8bit")
+    return 2 * Elements(layers, out, batch) * static_cast<double>(layer.attributes.Int("in", 1));
   if (op == "addmm") return 2 * Elements(layers, out, batch) * LastLength(layers, in(1), batch);
   if (op == "mm" || op == "bmm" || op == "matmul")
     return 2 * Elements(layers, out, batch) * LastLength(layers, in(0), batch);
@@ -200,7 +201,7 @@ StepTime EstimateTime(const Layers& layers, const TrainingSpec& spec, const Rate
   Widths widths(layers, spec);
   for (const Layer& layer : layers.layers) {
     const double of_values = widths.Run(layers, layer);
-    const double width = layer.op == "linear_4bit" ? 2 : of_values;  // its product is in halves
+    const double width = layer.op == "linear_4bit" || layer.op == "linear_8bit" ? 2 : of_values;  // products in halves
     double seconds = 0;
     if (!IsView(layer)) {
       const bool casts = IsAutocast(spec.precision) && width == 2;

@@ -78,8 +78,12 @@ constexpr Names<Inplace, 3> kInplaces{{{Inplace::kAuto, "auto"}, {Inplace::kOn, 
 
 constexpr Names<ZeroGrad, 3> kZeroGrads{
     {{ZeroGrad::kEnd, "end"}, {ZeroGrad::kStart, "start"}, {ZeroGrad::kAfterForward, "after-forward"}}};
-constexpr Names<Strategy, 3> kStrategies{
-    {{Strategy::kNone, "none"}, {Strategy::kDdp, "ddp"}, {Strategy::kFsdp2, "fsdp2"}}};
+constexpr Names<Strategy, 6> kStrategies{{{Strategy::kNone, "none"},
+                                          {Strategy::kDdp, "ddp"},
+                                          {Strategy::kFsdp2, "fsdp2"},
+                                          {Strategy::kZero1, "zero1"},
+                                          {Strategy::kZero2, "zero2"},
+                                          {Strategy::kZero3, "zero3"}}};
 constexpr Names<Ema, 4> kEmas{{{Ema::kNone, "none"},
                                {Ema::kAveragedModel, "averaged-model"},
                                {Ema::kModelEmaV2, "model-ema-v2"},

@@ -73,7 +73,8 @@ enum class Inplace : uint8_t { kAuto, kOn, kOff };  // activation modules built 
 // Where optimizer.zero_grad() stands: after the step; before the forward; between the loss and the backward.
 enum class ZeroGrad : uint8_t { kEnd, kStart, kAfterForward };
 // How the ranks of one training share it (planner/timeline/ranks.h).
-enum class Strategy : uint8_t { kNone, kDdp, kFsdp2 };
+enum class Strategy : uint8_t { kNone, kDdp, kFsdp2, kZero1, kZero2, kZero3 };  // the last three: DeepSpeed
+inline bool IsDeepspeed(Strategy strategy) { return strategy >= Strategy::kZero1; }
 // Who keeps an averaged copy of the weights: torch.optim.swa_utils.AveragedModel with get_ema_multi_avg_fn, timm's
 // ModelEmaV2 and ModelEmaV3.
 enum class Ema : uint8_t { kNone, kAveragedModel, kModelEmaV2, kModelEmaV3 };

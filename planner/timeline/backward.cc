@@ -198,7 +198,12 @@ class Engine {
     e_.origin.op = "aten::detach";
     Tensor gradient = std::move(task.buffer[0]);
     TensorImpl& leaf = *task.leaf;
-    if (!gradient || leaf.grad) return;  // added in place to what is there
+    if (!gradient) return;
+    if (!leaf.grad) Put(std::move(gradient), leaf);  // else it is added in place to what is there
+    if (e_.accumulated) e_.accumulated(leaf);
+  }
+
+  void Put(Tensor gradient, TensorImpl& leaf) {
     if (gradient.get()->use_count() == 1 && LiesLike(*gradient, leaf)) {
       leaf.grad = e_.Alias(gradient);
     } else {

@@ -103,6 +103,10 @@ ModelRun::ModelRun(Eager& e, Recorder& recorder, const Layers& layers, std::vect
       trained_.push_back(sharding_ ? sharding_->PartOf(id) : resident_[static_cast<size_t>(id.value)]);
   }
   if (e.spec().strategy == Strategy::kDdp && e.spec().mode == Mode::kTrain) buckets_ = BucketsOf(e, trained_);
+  if (e.spec().strategy == Strategy::kZero1 || e.spec().strategy == Strategy::kZero2) {
+    zero_.emplace(e, trained_);
+    trained_ = {zero_->master()};
+  }
 }
 
 void ModelRun::MakeInputs() {
@@ -322,12 +326,22 @@ void ModelRun::Forward() {
   checkpoints_.EndForward();
 }
 
-void ModelRun::BeginBackward() {
+eager::Tensor ModelRun::BeginBackward(const eager::Tensor& loss) {
   if (sharding_) sharding_->BeginBackward();
+  return zero_ ? zero_->Scale(loss) : loss;
 }
 
-void ModelRun::EndBackward() {
+void ModelRun::EndBackward(bool last_micro_batch) {
   if (sharding_) sharding_->EndBackward();
+  if (zero_) zero_->EndBackward(last_micro_batch);
+}
+
+void ModelRun::BeforeStep() {
+  if (zero_) zero_->BeforeStep();
+}
+
+void ModelRun::AfterStep() {
+  if (zero_) zero_->AfterStep();
 }
 
 eager::Tensor ModelRun::ComputeLoss() {
@@ -339,7 +353,7 @@ eager::Tensor ModelRun::ComputeLoss() {
     loss = loss ? eager::Add(e_, loss, one) : one;
   }
   if (!loss) loss = criteria_.front().Of(outputs_);
-  if (e_.spec().accumulate > 1) loss = eager::Div(e_, loss, eager::Tensor());  // loss = criterion(out, y) / N
+  if (e_.spec().accumulate > 1 && !zero_) loss = eager::Div(e_, loss, eager::Tensor());  // loss = criterion(out, y) / N
   bound_loss_ = loss;
   e_.origin = Origin();
   return loss;

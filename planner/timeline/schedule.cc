@@ -96,10 +96,9 @@ Status Train(Eager& e, ModelRun& model, Recorder& recorder, int steps) {
       recorder.Enter(step, Phase::kBackward);
       if (micro_batch == 1) zero_grad_at(ZeroGrad::kAfterForward);
       if (loss->grad_fn) {
-        const eager::Tensor scaled = scaler.Scale(loss);
-        model.BeginBackward();
+        const eager::Tensor scaled = model.BeginBackward(scaler.Scale(loss));
         Backward(e, scaled);
-        model.EndBackward();
+        model.EndBackward(micro_batch == micro_batches);
       } else if (model.FreezesSome()) {
         return Unusable("--frozen", "no trained parameter takes part in the loss, so that it has no gradient",
                         "train a layer that the output depends on: --trainable PATTERN");
@@ -108,13 +107,15 @@ Status Train(Eager& e, ModelRun& model, Recorder& recorder, int steps) {
     recorder.Mark(EventKind::kAfterBackward);
     recorder.Enter(step, Phase::kUpdate);
     e.origin = Origin();
-    if (spec.clip_grad_norm > 0) {
+    if (spec.clip_grad_norm > 0 && !IsDeepspeed(spec.strategy)) {  // which scales its own gradients in place
       scaler.Unscale();
       ClipGradNorm(e, model.trained());
     }
     e.origin.op = "optimizer.step";
     scaler.BeforeStep();
+    model.BeforeStep();
     optimizer.Step(e);
+    model.AfterStep();
     scaler.AfterStep();
     scaler.Update();
     average.Update();

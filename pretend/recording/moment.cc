@@ -17,7 +17,7 @@ bool IsOfTorch(const std::string& file) {
 // Where in the run the n-th allocation is: counted from 1, as the marks count what was before them.
 struct When {
   int64_t step = 0;
-  RunPhase phase = RunPhase::kSetup;
+  Phase phase = Phase::kSetup;
   const Mark* backward = nullptr;  // that runs
   bool keeps_graphs = false;       // of an evaluation
 };
@@ -78,10 +78,10 @@ class Phases {
   When Here() const {
     if (!begun_) return {};
     const auto steps = static_cast<int64_t>(step_);
-    if (updating_) return {steps + 1, RunPhase::kUpdate, backward_};
-    if (backward_ != nullptr) return {steps + 1, RunPhase::kBackward, backward_};
-    if (evaluation_ == nullptr) return {steps + 1, RunPhase::kForward, nullptr};
-    return {steps, RunPhase::kEvaluation, nullptr, evaluation_->kind != MarkKind::kInference};
+    if (updating_) return {steps + 1, Phase::kUpdate, backward_};
+    if (backward_ != nullptr) return {steps + 1, Phase::kBackward, backward_};
+    if (evaluation_ == nullptr) return {steps + 1, Phase::kForward, nullptr};
+    return {steps, Phase::kEvaluation, nullptr, evaluation_->kind != MarkKind::kInference};
   }
 
   const Recording& recording_;
@@ -94,7 +94,7 @@ class Phases {
 struct Held {
   Bytes bytes;
   int32_t stack = -1, module = -1;
-  RunPhase phase = RunPhase::kSetup;
+  Phase phase = Phase::kSetup;
   const Mark* backward = nullptr;
   bool keeps_graphs = false;
   size_t number = 0;  // of the allocations in the history
@@ -103,7 +103,7 @@ struct Held {
 std::vector<HeldRow> RowsOf(const Recording& recording, const std::unordered_map<uint64_t, Held>& live,
                             const std::vector<HeldKind>& kinds) {
   std::map<int32_t, std::pair<CodePlace, CodePlace>> places;  // by stack: most of the work is finding them
-  std::map<std::tuple<CodePlace, CodePlace, int32_t, RunPhase, HeldKind>, HeldRow> rows;
+  std::map<std::tuple<CodePlace, CodePlace, int32_t, Phase, HeldKind>, HeldRow> rows;
   for (const auto& [address, held] : live) {
     auto found = places.find(held.stack);
     if (found == places.end()) {
@@ -131,7 +131,7 @@ std::vector<HeldRow> RowsOf(const Recording& recording, const std::unordered_map
 // One walk through the history, up to the event before `end`. With `highest` nothing is kept of who is live.
 struct Walk {
   Bytes requested, reserved, highest;
-  std::array<Bytes, kRunPhases> phases;
+  std::array<Bytes, kPhases> phases;
   size_t at = 0;  // the event that reached the highest
   bool unknown_free = false;
 };
@@ -208,7 +208,7 @@ HighMoment MomentAt(const Recording& recording, size_t end, bool refused, const 
     moment.keeps_graphs = when.keeps_graphs;
     moment.place = when.backward == nullptr ? CodePlace() : when.backward->place;
   }
-  if (moment.phase == RunPhase::kForward && IsInference(recording, refused)) moment.step = 0;
+  if (moment.phase == Phase::kForward && IsInference(recording, refused)) moment.step = 0;
   moment.requested = walk.requested;
   moment.reserved = walk.reserved;
   moment.before_history = walk.unknown_free;
@@ -227,26 +227,10 @@ bool HasNoSteps(const Recording& recording) {
 
 }  // namespace
 
-std::string_view Name(RunPhase phase) {
-  switch (phase) {
-    case RunPhase::kSetup:
-      return "setup";
-    case RunPhase::kForward:
-      return "forward";
-    case RunPhase::kBackward:
-      return "backward";
-    case RunPhase::kUpdate:
-      return "update";
-    case RunPhase::kEvaluation:
-      return "evaluation";
-  }
-  return "";
-}
-
 std::string WhenText(const HighMoment& moment) {
-  if (moment.phase == RunPhase::kSetup) return "before the first step";
-  if (moment.phase == RunPhase::kForward && moment.step == 0) return "in the forward";
-  if (moment.phase != RunPhase::kEvaluation)
+  if (moment.phase == Phase::kSetup) return "before the first step";
+  if (moment.phase == Phase::kForward && moment.step == 0) return "in the forward";
+  if (moment.phase != Phase::kEvaluation)
     return "in the " + std::string(Name(moment.phase)) +
            (moment.step == 0 ? "" : " of step " + std::to_string(moment.step));
   const std::string when = moment.step == 0 ? "before step 1" : "after step " + std::to_string(moment.step);
@@ -329,7 +313,7 @@ CodePlace CallerOf(const Recording& recording, int32_t stack, const CodePlace& p
   return IsOfLibrary(own.file) ? CodePlace() : own;
 }
 
-std::array<Bytes, kRunPhases> PhasePeaks(const Recording& recording) {
+std::array<Bytes, kPhases> PhasePeaks(const Recording& recording) {
   return Walker(recording).To(recording.history.size(), nullptr).phases;
 }
 

@@ -12,14 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "graph/base/phase.h"
 #include "pretend/recording/recording.h"
 
 namespace vramplan {
-
-enum class RunPhase : uint8_t { kSetup, kForward, kBackward, kUpdate, kEvaluation };
-std::string_view Name(RunPhase phase);  // "setup", "forward", "backward", "update", "evaluation"
-
-inline constexpr size_t kRunPhases = 5;
 
 // What a block is for, as people who train and fine-tune tell them apart. kUntold: nobody said.
 enum class HeldKind : uint8_t {
@@ -43,7 +39,7 @@ struct HeldRow {
   CodePlace caller;  // where `place` is a library's: the script's own line that led to it; no file: there is none
   std::string module;
   HeldKind kind = HeldKind::kUntold;
-  RunPhase phase = RunPhase::kSetup;
+  Phase phase = Phase::kSetup;
   int64_t blocks = 0;
   Bytes bytes;
   bool operator==(const HeldRow&) const = default;
@@ -53,7 +49,7 @@ struct HighMoment {
   Bytes requested, reserved;
   // 0: before the first one began to compute, or there are none; of an evaluation the step that it follows
   int64_t step = 0;
-  RunPhase phase = RunPhase::kSetup;
+  Phase phase = Phase::kSetup;
   CodePlace place;              // of the allocation that reached it
   std::vector<HeldRow> rows;    // the largest first
   bool keeps_graphs = false;    // an evaluation with gradients
@@ -73,8 +69,8 @@ std::string WhenText(const HighMoment& moment);
 // eval() or it computes again and again: a new part of the training may begin with a forward that runs out of memory.
 std::vector<bool> EvaluationsOf(const Recording& recording);
 
-// The highest requested bytes while each phase ran, by RunPhase; a phase that never ran has 0.
-std::array<Bytes, kRunPhases> PhasePeaks(const Recording& recording);
+// The highest requested bytes while each phase ran, by Phase; a phase that never ran has 0.
+std::array<Bytes, kPhases> PhasePeaks(const Recording& recording);
 
 // Allocations that the history has lost, or that were made before it began.
 int64_t AllocationsBefore(const Recording& recording);

@@ -13,8 +13,8 @@ constexpr std::string_view kFirstLine = "vramplan.recording/1", kFirstCardLine =
 
 Bytes ReadBytes(Words* words) { return Bytes::Of(words->Number()); }
 
-Counters ReadCounters(Words* words) {
-  Counters counters;
+Levels ReadLevels(Words* words) {
+  Levels counters;
   counters.requested = ReadBytes(words);
   counters.allocated = ReadBytes(words);
   counters.reserved = ReadBytes(words);
@@ -48,7 +48,7 @@ class Reader {
     if (word == "mark") return ReadMark(&words);
     if (word == "step") return Step(&words);
     if (word == "in" || word == "out") return Module(word == "in", &words);
-    if (word == "at") return Phase(&words);
+    if (word == "at") return ReadLoopMark(&words);
     if (word == "tag") return Tag(&words);
     return Rare(word, &words);
   }
@@ -99,17 +99,17 @@ class Reader {
     return !words->bad();
   }
 
-  bool Phase(Words* words) {
-    static const std::map<std::string_view, LoopPhase> kPhases = {
-        {"forward", LoopPhase::kForward},    {"loss", LoopPhase::kLoss},
-        {"backward", LoopPhase::kBackward},  {"after-backward", LoopPhase::kAfterBackward},
-        {"update", LoopPhase::kUpdate},      {"after-update", LoopPhase::kAfterUpdate},
-        {"zero-grad", LoopPhase::kZeroGrad}, {"after-zero-grad", LoopPhase::kAfterZeroGrad},
-        {"step", LoopPhase::kStep},
+  bool ReadLoopMark(Words* words) {
+    static const std::map<std::string_view, LoopMark> kMarks = {
+        {"forward", LoopMark::kForward},    {"loss", LoopMark::kLoss},
+        {"backward", LoopMark::kBackward},  {"after-backward", LoopMark::kAfterBackward},
+        {"update", LoopMark::kUpdate},      {"after-update", LoopMark::kAfterUpdate},
+        {"zero-grad", LoopMark::kZeroGrad}, {"after-zero-grad", LoopMark::kAfterZeroGrad},
+        {"step", LoopMark::kStep},
     };
-    const auto phase = kPhases.find(words->Raw());
-    if (phase == kPhases.end()) return false;
-    HistoryEvent event{HistoryKind::kPhase};
+    const auto phase = kMarks.find(words->Raw());
+    if (phase == kMarks.end()) return false;
+    HistoryEvent event{HistoryKind::kLoopMark};
     event.what = static_cast<uint8_t>(phase->second);
     into_->history.push_back(event);
     return true;
@@ -173,8 +173,8 @@ class Reader {
     RecordedStep step;
     step.step = words->Number();
     step.allocations = words->Number();
-    step.peak = ReadCounters(words);
-    step.after = ReadCounters(words);
+    step.peak = ReadLevels(words);
+    step.after = ReadLevels(words);
     step.seconds = words->Real();
     into_->steps.push_back(step);
     return !words->bad();
@@ -207,7 +207,7 @@ class Reader {
       refusal.asked = ReadBytes(words);
       refusal.total = ReadBytes(words);
       refusal.free = ReadBytes(words);
-      refusal.held = ReadCounters(words);
+      refusal.held = ReadLevels(words);
       refusal.place = ReadPlace(words);
       refusal.marks = static_cast<int64_t>(into_->marks.size());
       refusal.steps = static_cast<int64_t>(into_->steps.size());
@@ -218,14 +218,14 @@ class Reader {
     } else if (word == "last") {
       Recording::Last last;
       last.allocations = words->Number();
-      last.run = ReadCounters(words);
-      last.peak = ReadCounters(words);
-      last.now = ReadCounters(words);
+      last.run = ReadLevels(words);
+      last.peak = ReadLevels(words);
+      last.now = ReadLevels(words);
       last.retries = words->Number();
       into_->last = last;
     } else if (word == "on-card") {
       const int64_t card = words->Number();
-      into_->cards.emplace_back(card, ReadCounters(words));
+      into_->cards.emplace_back(card, ReadLevels(words));
     } else if (word == "by-value") {
       ByValue value;
       value.what = words->Text();

@@ -52,26 +52,15 @@
 #include <vector>
 
 #include "graph/base/bytes.h"
+#include "graph/base/code_place.h"
+#include "graph/base/levels.h"
 #include "graph/base/result.h"
 
 namespace vramplan {
 
-// PyTorch's three counters.
-struct Counters {
-  Bytes requested, allocated, reserved;
-  bool operator==(const Counters&) const = default;
-};
-
-struct CodePlace {
-  std::string file;
-  int64_t line = 0;
-  std::string function;
-  auto operator<=>(const CodePlace&) const = default;
-};
-
 struct RecordedStep {
   int64_t step = 0, allocations = 0;  // so many before its end
-  Counters peak, after;
+  Levels peak, after;
   double seconds = 0;  // since torch was imported
 };
 
@@ -95,7 +84,7 @@ struct Mark {
 struct RecordedRefusal {
   int64_t allocations = 0;
   Bytes asked, total, free;
-  Counters held;
+  Levels held;
   CodePlace place;
   int64_t marks = 0, steps = 0;  // so many before it
 };
@@ -109,10 +98,10 @@ enum class HistoryKind : uint8_t {
   kEnter,  // `module` begins its forward
   kGives,  // the module that is left next gives what lies at `address`
   kLeave,
-  kPhase,  // `what` is a LoopPhase
-  kTag,    // what lies at `address` is for `what`, a TensorUse, in elements of `bytes`
+  kLoopMark,  // `what` is a LoopMark
+  kTag,       // what lies at `address` is for `what`, a TensorUse, in elements of `bytes`
 };
-enum class LoopPhase : uint8_t {
+enum class LoopMark : uint8_t {
   kForward,
   kLoss,
   kBackward,
@@ -155,7 +144,7 @@ struct Recording {
   double limit = 1;                   // the share of the card that the script allows itself
   struct Last {
     int64_t allocations = 0;
-    Counters run, peak, now;  // of the run, since the last step, as they are
+    Levels run, peak, now;  // of the run, since the last step, as they are
     int64_t retries = 0;
   };
   std::optional<Last> last;  // nothing: it used no card
@@ -168,7 +157,7 @@ struct Recording {
   std::vector<std::string> changed;  // what --try changed in the script
   std::vector<std::string> faults;   // of the hook
   // The peaks by card of a process that could use several; cards that it did not use are not there.
-  std::vector<std::pair<int64_t, Counters>> cards;
+  std::vector<std::pair<int64_t, Levels>> cards;
   std::string end;  // empty: it was killed
   double seconds = 0;
 
@@ -196,7 +185,7 @@ struct Recording {
 
   bool stopped_by_us() const { return end == "steps" || end == "seconds" || end == "loop"; }
   // The highest of each counter over the run.
-  Counters peak() const { return last ? last->run : Counters(); }
+  Levels peak() const { return last ? last->run : Levels(); }
 };
 
 // Errors: not a recording; a line that cannot be read. `name`: of the file.

@@ -83,7 +83,7 @@ def place_of(kind, name):
     if kind == 'ambiguity':
         for path, text in SOURCES.items():
             at = text.find(f'"{name}"')
-            if at < 0 or not (path.startswith('graph/lift/readings') or path.endswith('doubts.cc')): continue
+            if at < 0 or not (path.startswith('graph/lift/readings') or path.endswith('assumptions.cc')): continue
             begin = text.rfind('\n}\n', 0, at)
             end = text.find('\n}\n', at)
             return path, text[begin + 3:end].count('\n') + 2
@@ -112,7 +112,7 @@ def everything(kind):
     if kind == 'read': return sorted(set(re.findall(r'Runs\("read", "([^"]+)"\)', ''.join(SOURCES.values()))))
     if kind == 'lifetime': return re.findall(r'^        \{"([a-z-]+)", ', SOURCES['planner/lifetimes/lifetimes.cc'], re.M)
     if kind == 'ambiguity':
-        text = ''.join(t for p, t in SOURCES.items() if p.startswith('graph/lift/readings') or p.endswith('cli/doubts.cc'))
+        text = ''.join(t for p, t in SOURCES.items() if p.startswith('graph/lift/readings') or p.endswith('answers/assumptions.cc'))
         return sorted(set(re.findall(r'(?:\.code = |Reading\{|ReadAs\([^;]*?, )"([a-z-]+)"', text)))
     return []
 

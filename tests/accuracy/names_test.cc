@@ -15,6 +15,12 @@
 namespace vramplan::testing {
 namespace {
 
+std::string Strategy(const std::string& method) {
+  for (const char* strategy : {"ddp", "fsdp2", "zero1", "zero2"})
+    if (method.find(strategy) != std::string::npos) return std::string(" --strategy ") + strategy;
+  return "";
+}
+
 // "qwen3-0.6b lora 2 sequence=256 checkpoint" as vramplan is asked about it.
 std::string Question(const Row& row) {
   std::istringstream words(row.at("case"));
@@ -22,16 +28,32 @@ std::string Question(const Row& row) {
   words >> name >> method >> batch;
   std::string line = "estimate " + name + " --gpu h200 --optimizer adamw --format json --batch " + batch +
                      " --framework pytorch@" + row.at("torch").substr(0, row.at("torch").rfind('.'));
-  if (method.find("lora") != std::string::npos) line += " --lora 16";
+  std::string adapters = "16", weights;
+  std::vector<std::string> others;
+  while (words >> word) {
+    if (word.starts_with("on=")) {
+      adapters += ",target=" + word.substr(3);
+    } else if (word == "bf16" || word == "fp32") {
+      weights = word;
+    } else {
+      others.push_back(word);
+    }
+  }
+  const bool amp = method.ends_with("amp");
+  const bool packs_alone = method == "nf4" || method == "int8";
+  if (method.ends_with("dora")) adapters += ",dora";
+  if (method.find("lora") != std::string::npos) line += " --lora " + adapters;
+  if (!weights.empty()) line += (amp ? " --weights " : " --precision ") + weights;
   if (method.starts_with("qlora") || method == "nf4") line += " --quant nf4,double";
-  if (method.ends_with("amp")) line += " --precision amp-bf16";
+  if (method.starts_with("int8")) line += " --quant int8";
+  if (amp) line += " --precision amp-bf16";
   if (method.ends_with("amp-fp16")) line += " --precision amp-fp16";
   if (method.ends_with("bf16")) line += " --precision bf16";
-  if (method.starts_with("infer") || method == "nf4") line += " --mode infer";
-  while (words >> word) {
-    line += word == "checkpoint"         ? " --checkpoint all"
-            : word.starts_with("ranks=") ? " --strategy " + method + " --gpus " + word.substr(word.find('=') + 1)
-                                         : " --dim " + word;
+  if (method.starts_with("infer") || packs_alone) line += " --mode infer";
+  for (const std::string& other : others) {
+    line += other == "checkpoint"         ? " --checkpoint all"
+            : other.starts_with("ranks=") ? Strategy(method) + " --gpus " + other.substr(other.find('=') + 1)
+                                          : " --dim " + other;
   }
   return line;
 }

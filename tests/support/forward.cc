@@ -44,7 +44,7 @@ std::string Forward::DiesBehind(const std::string& name, Naming naming) const {
 
 void Forward::AddFrame(const std::string& frame) {
   std::istringstream parts(frame);
-  SourceLine line{"net.py", "forward", "", 0};
+  SourceLine line{{"net.py", 0, "forward"}, ""};
   parts >> line.line >> std::ws;
   std::getline(parts, line.text);
   while (line.text.ends_with(' ')) line.text.pop_back();

@@ -8,8 +8,8 @@ namespace vramplan {
 namespace {
 
 template <typename Enum>
-Enum ByName(const std::string& name, int count) {
-  for (int i = 0; i < count; ++i) {
+Enum ByName(const std::string& name, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
     if (Name(static_cast<Enum>(i)) == name) return static_cast<Enum>(i);
   }
   FailCheck(__FILE__, __LINE__, name);
@@ -33,7 +33,7 @@ Timeline TimelineText(const std::string& text) {
     std::string phase, kind, id, category, bytes, layer;
     words >> phase >> kind >> id >> category;
     Event event;
-    event.phase = ByName<Phase>(phase, 5);
+    event.phase = ByName<Phase>(phase, kPhases);
     if (event.phase == Phase::kForward && (last == Phase::kSetup || last == Phase::kUpdate)) ++step;
     last = event.phase;
     event.step = static_cast<int8_t>(step);

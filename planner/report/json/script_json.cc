@@ -9,7 +9,7 @@
 namespace vramplan {
 namespace {
 
-Json CountersJson(const Counters& counters) {
+Json CountersJson(const Levels& counters) {
   Json json = Json::Object();
   json.Set("requested", counters.requested).Set("allocated", counters.allocated).Set("reserved", counters.reserved);
   return json;

@@ -62,7 +62,8 @@ Result<std::string> SftModule(const SnippetOf& of) {
   std::string text = SnippetHeading(of) + ModulesRemark(of) + (lora == nullptr ? FreezeRemark(of.trained) : "") +
                      "# for trl 1.16 and peft 0.21:\n# SFTTrainer(model=" + InComment(InPython(ModelOf(of))) +
                      ", args=arguments, " + (lora == nullptr ? "" : "peft_config=adapters, ") + "train_dataset=...)\n";
-  if (packed) text += "import torch\n";
+  const bool eight = packed && of.finetuned->packed == "int8";
+  if (packed && !eight) text += "import torch\n";
   if (lora != nullptr) text += "from peft import LoraConfig\n";
   if (packed) text += "from transformers import BitsAndBytesConfig\n";
   text +=
@@ -75,7 +76,10 @@ Result<std::string> SftModule(const SnippetOf& of) {
   text += std::string("    gradient_checkpointing=") + InPythonWords(!plan.checkpoint.empty()) + ",\n";
   if (!plan.checkpoint.empty()) text += "    gradient_checkpointing_kwargs={\"use_reentrant\": False},\n";
   std::string loaded = type.empty() ? "" : "\"dtype\": \"" + type + "\"";
-  if (packed) {
+  if (eight) {
+    loaded +=
+        std::string(loaded.empty() ? "" : ", ") + "\"quantization_config\": BitsAndBytesConfig(load_in_8bit=True)";
+  } else if (packed) {
     loaded += std::string(loaded.empty() ? "" : ", ") +
               "\"quantization_config\": BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=\"" +
               of.finetuned->packed + "\", bnb_4bit_use_double_quant=" + InPythonWords(of.finetuned->nested) +
@@ -87,6 +91,7 @@ Result<std::string> SftModule(const SnippetOf& of) {
   text += "adapters = LoraConfig(\n    r=" + std::to_string(lora->rank) +
           ",\n    target_modules=" + (IsAllLinear(*lora) ? "\"all-linear\"" : ListOf(lora->targets)) + ",\n";
   if (lora->dropout > 0) text += "    lora_dropout=" + NumberText(lora->dropout) + ",\n";
+  if (lora->dora) text += "    use_dora=True,\n";
   return text + "    task_type=\"CAUSAL_LM\",\n)\n";
 }
 
@@ -126,9 +131,13 @@ Result<std::string> AxolotlConfig(const SnippetOf& of) {
   text += std::string("gradient_checkpointing: ") + InYamlWords(!plan.checkpoint.empty()) + "\n";
   if (!plan.checkpoint.empty()) text += "gradient_checkpointing_kwargs:\n  use_reentrant: false\n";
   if (lora == nullptr) return text;
-  text += std::string("adapter: ") + (packed ? "qlora\nload_in_4bit: true" : "lora") +
+  text += std::string("adapter: ") +
+          (!packed                          ? "lora"
+           : of.finetuned->packed == "int8" ? "lora\nload_in_8bit: true"
+                                            : "qlora\nload_in_4bit: true") +
           "\nlora_r: " + std::to_string(lora->rank) + "\nlora_alpha: " + std::to_string(2 * lora->rank) +
           "  # changes no memory\nlora_dropout: " + NumberText(lora->dropout) + "\n";
+  if (lora->dora) text += "peft_use_dora: true\n";
   return text + (IsAllLinear(*lora) ? "lora_target_linear: true" : "lora_target_modules: " + ListOf(lora->targets)) +
          "\n";
 }
@@ -146,6 +155,9 @@ Result<std::string> TorchtuneKeys(const SnippetOf& of) {
                  "plan with --precision bf16"};
   }
   const Lora* const lora = LoraOf(of);
+  if (lora != nullptr && lora->dora)
+    return Error{ErrorCode::kUsage, "--emit", "torchtune has a DoRA of its own, which takes other bytes",
+                 "type --emit sft or axolotl"};
   std::string text = SnippetHeading(of) + ModulesRemark(of) + (lora == nullptr ? FreezeRemark(of.trained) : "") +
                      std::string("# keys for a config of torchtune 0.6, such as llama3_1/8B_") +
                      (lora == nullptr ? "full" : "lora") + "_single_device\nbatch_size: " + std::to_string(plan.batch) +

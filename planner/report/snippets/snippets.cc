@@ -101,8 +101,17 @@ std::string Deepspeed(const SnippetOf& of) {
     object.Set("torch_autocast", std::move(autocast));
   }
   if (of.spec.clip_grad_norm > 0) object.Set("gradient_clipping", of.spec.clip_grad_norm);
+  const bool shares = IsDeepspeed(of.spec.strategy);
+  if (shares && plan.precision == Precision::kBf16) {
+    Json halves = Json::Object();
+    halves.Set("enabled", true);
+    object.Set("bf16", std::move(halves));
+  }
   Json zero = Json::Object();
-  zero.Set("stage", 0);
+  zero.Set("stage", shares ? 1 + static_cast<int>(of.spec.strategy) - static_cast<int>(Strategy::kZero1) : 0);
+  if (shares) {  // what the answer is for: the defaults of DeepSpeed 0.19 (runtime/zero/config.py)
+    zero.Set("reduce_bucket_size", 500'000'000).Set("overlap_comm", false).Set("contiguous_gradients", true);
+  }
   object.Set("zero_optimization", std::move(zero));
   return Print(object);
 }
@@ -175,6 +184,10 @@ Result<std::string> PrintSnippet(Emit emit, const SnippetOf& of) {
   if (of.spec.strategy == Strategy::kFsdp2 && emit != Emit::kFsdp2 && emit != Emit::kEnv)
     return Error{ErrorCode::kUsage, "--emit", EmitNames()[static_cast<size_t>(emit) - 1] + " says nothing of fsdp2",
                  "type --emit fsdp2"};
+  if (IsDeepspeed(of.spec.strategy) && emit != Emit::kDeepspeed && emit != Emit::kEnv)
+    return Error{ErrorCode::kUsage, "--emit",
+                 std::string(EmitNames()[static_cast<size_t>(emit) - 1]) + " says nothing of DeepSpeed",
+                 "type --emit deepspeed"};
   if (of.spec.strategy == Strategy::kDdp && emit == Emit::kFsdp2)
     return Error{ErrorCode::kUsage, "--emit", "fsdp2 is not how the cards share the model", "type --emit accelerate"};
   switch (emit) {

@@ -41,7 +41,7 @@ struct Finetuned {
   std::string model;              // "meta-llama/Llama-3.1-8B"
   std::optional<Lora> lora;       // its targets are those that are taken, also where none were given
   std::optional<int64_t> length;  // tokens of a sequence
-  std::string packed;             // "nf4", "fp4": in four bits; empty: it is not
+  std::string packed;             // "nf4", "fp4", "int8"; empty: it is not
   bool nested = false;            // with a double quantization
 };
 

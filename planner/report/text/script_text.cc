@@ -63,15 +63,15 @@ std::string PrintScriptSteps(const ScriptReport& report, const Style& style) {
   const Recording& recording = report.recording;
   TextTable table(
       {{"step", kLeft}, {"requested", kRight}, {"allocated", kRight}, {"reserved", kRight}, {"left after it", kRight}});
-  const auto row = [&](const std::string& name, const Counters& peak, const std::string& left) {
+  const auto row = [&](const std::string& name, const Levels& peak, const std::string& left) {
     table.AddRow({name, ToString(peak.requested), ToString(peak.allocated), ToString(peak.reserved), left});
   };
   // A long run: the first and the last ones say it, and those that reached what no other did.
   constexpr size_t kEnds = 5;
   const size_t count = recording.steps.size();
-  const Counters highest = recording.peak();
+  const Levels highest = recording.peak();
   std::array reached = {false, false, false};
-  const auto reaches = [&](const Counters& peak) {
+  const auto reaches = [&](const Levels& peak) {
     const std::array now = {peak.requested >= highest.requested, peak.allocated >= highest.allocated,
                             peak.reserved >= highest.reserved};
     bool fresh = false;

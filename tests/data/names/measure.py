@@ -36,6 +36,13 @@ clip-vit-base-patch32 full 16|clip-vit-base-patch32 amp 8|clip-vit-large-patch14
 qwen2.5-0.5b fsdp2 2 sequence=512 ranks=2|qwen2.5-0.5b fsdp2 2 sequence=512 ranks=8|qwen2.5-0.5b ddp 2 sequence=512 ranks=8
 llama-3.2-1b fsdp2 1 sequence=1024 checkpoint ranks=4|qwen3-0.6b fsdp2 4 sequence=256 ranks=4|t5-small fsdp2 8 sequence=256 target=64 ranks=4
 gpt2-medium ddp 2 sequence=512 ranks=4|bert-large-uncased fsdp2 4 sequence=128 ranks=4
+qwen2.5-0.5b zero2 2 sequence=512 ranks=8|llama-3.2-1b zero2 1 sequence=1024 checkpoint ranks=4|llama-3.2-1b zero1 2 sequence=512 ranks=2
+t5-small zero2 4 sequence=256 target=64 ranks=4|t5-small zero1-bf16 8 sequence=128 target=64 ranks=3|bert-base-uncased zero2-bf16 8 sequence=128 ranks=8
+llama-3.2-1b lora-zero2 2 sequence=512 ranks=4|llama-3.1-8b zero2 1 sequence=512 checkpoint ranks=8|qwen3-0.6b zero1 2 sequence=256 ranks=64
+llama-3.2-1b lora-dora 2 sequence=512|llama-3.2-1b lora-dora 1 sequence=256 checkpoint|gpt2 lora-dora 4 sequence=256|t5-small lora-dora 8 sequence=128 target=64|qwen2.5-0.5b lora-dora 2 sequence=256
+llama-3.2-1b qlora-dora 2 sequence=512|mistral-7b-v0.3 qlora-dora 1 sequence=512 checkpoint
+llama-3.2-1b int8-lora 2 sequence=512|llama-3.2-1b int8-lora-bf16 1 sequence=1024 checkpoint|llama-3.2-1b int8 2 sequence=512|opt-1.3b int8-lora 2 sequence=256|gpt2-medium int8-lora 4 sequence=256
+mistral-7b-v0.3 int8-lora 1 sequence=512 checkpoint|t5-small int8-lora 4 sequence=128 target=64|bert-base-uncased int8-lora 8 sequence=128
 t5-small qlora 4 sequence=128 target=64
 sd-1.5 full 1|sd-1.5 amp 4 checkpoint|sd-1.5 amp-fp16 2|sd-1.5 lora-amp 2|sd-1.5 lora-amp-fp16 1|sd-1.5 lora-amp 4 checkpoint|sd-1.5 lora-amp 1 height=768 width=512|sd-1.5 infer-bf16 4
 sdxl amp 1|sdxl amp-fp16 2 checkpoint|sdxl lora-amp 1 checkpoint|sdxl lora-amp-fp16 2|sdxl lora-amp-fp16 4 checkpoint|sdxl lora-amp 1 height=1216 width=832|sdxl infer-bf16 2

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "graph/architectures/data.h"
@@ -169,7 +170,7 @@ TEST_CASE("lora: adapters beside the layers that are named, and the rest frozen"
   std::map<std::string, int64_t> lengths{{"sequence", 16}};
   Facts facts = *FactsOf(**found, &lengths, "train", "bfloat16");
   const size_t calls = facts.training_program->calls.size();
-  REQUIRE(AddLora({16, {"q_proj", "v_proj"}, 0.05}, {}, DType::kFloat32, &facts).ok());
+  REQUIRE(AddLora({16, {"q_proj", "v_proj"}, 0.05}, {}, {}, DType::kFloat32, &facts).ok());
   int64_t trained = 0;
   for (const RecordedTensor& tensor : *facts.parameters)
     if (tensor.trained) trained += Elements(tensor);
@@ -179,22 +180,59 @@ TEST_CASE("lora: adapters beside the layers that are named, and the rest frozen"
   CHECK(facts.training_program->calls.size() == calls + 2 * 16 * 7);
 
   Facts all = *FactsOf(**found, &lengths, "train", "float32");
-  REQUIRE(AddLora({8, {"all-linear"}, 0}, {}, DType::kFloat32, &all).ok());
+  REQUIRE(AddLora({8, {"all-linear"}, 0}, {}, {}, DType::kFloat32, &all).ok());
   int64_t adapters = 0;
   for (const RecordedTensor& tensor : *all.parameters) adapters += tensor.trained ? 1 : 0;
   CHECK(adapters == 2 * 7 * 16);  // not the tied head
 
   Facts head = *FactsOf(**found, &lengths, "train", "bfloat16");  // tied to the embedding, which is no linear layer
-  CHECK_FALSE(AddLora({8, {"embed_tokens"}, 0}, {}, DType::kFloat32, &head).ok());
-  REQUIRE(AddLora({8, {"lm_head"}, 0}, {}, DType::kFloat32, &head).ok());
+  CHECK_FALSE(AddLora({8, {"embed_tokens"}, 0}, {}, {}, DType::kFloat32, &head).ok());
+  REQUIRE(AddLora({8, {"lm_head"}, 0}, {}, {}, DType::kFloat32, &head).ok());
   int64_t beside = 0;
   for (const RecordedTensor& tensor : *head.parameters)
     if (tensor.trained) beside += Elements(tensor);
   CHECK(beside == 8 * (2048 + 128256));
 
-  const Status wrong = AddLora({8, {"query"}, 0}, {}, DType::kFloat32, &facts);
+  const Status wrong = AddLora({8, {"query"}, 0}, {}, {}, DType::kFloat32, &facts);
   REQUIRE(!wrong.ok());
   CHECK(wrong.error().hint.find("q_proj") != std::string::npos);
+}
+
+// enable_input_require_grads(): what the embedding returns gets another name, which requires a gradient, and dies with it.
+TEST_CASE("lora: under checkpoints the result of the embedding is a leaf") {
+  const Result<std::optional<NamedModel>> found = FindNamed("bert-base-uncased", "");
+  REQUIRE(found);
+  const std::vector<std::string>& leaves = (*found)->templates.embeddings;
+  CHECK(leaves == std::vector<std::string>{"bert.embeddings.word_embeddings"});
+  std::map<std::string, int64_t> lengths{{"sequence", 16}};
+  Facts facts = *FactsOf(**found, &lengths, "checkpointed", "float32");
+  REQUIRE(AddLora({8, {"query"}, 0}, {}, leaves, DType::kFloat32, &facts).ok());
+  const std::vector<RecordedProgram::Call>& calls = facts.training_program->calls;
+  const auto leaf = std::ranges::find(calls, "vramplan.leaf", &RecordedProgram::Call::target);
+  REQUIRE(leaf != calls.end());
+  CHECK((leaf - 1)->target == "aten.embedding.default");
+  const int32_t plain = (leaf - 1)->results[0], made = leaf->results[0];
+  const auto end_of = [&](int32_t value) {
+    const auto& ends = facts.training_program->ends;
+    return std::ranges::find(ends, value, &RecordedProgram::End::value)->call;
+  };
+  CHECK(end_of(plain) == end_of(made));
+  CHECK(std::ranges::count(calls, "vramplan.leaf", &RecordedProgram::Call::target) == 1);
+}
+
+// From its length on the layers with a window get a mask, and before it none.
+TEST_CASE("named models: a sequence that a sliding window does not hold was recorded apart") {
+  const Result<std::optional<NamedModel>> found = FindNamed("gemma-2-2b", "");
+  REQUIRE(found);
+  const auto calls_at = [&](int64_t sequence) {
+    std::map<std::string, int64_t> lengths{{"sequence", sequence}};
+    const Result<Facts> facts = FactsOf(**found, &lengths, "train", "bfloat16");
+    REQUIRE(facts);
+    return facts->training_program->calls.size();
+  };
+  CHECK(calls_at(4095) == calls_at(16));
+  CHECK(calls_at(4096) != calls_at(4095));
+  CHECK(calls_at(4096) == calls_at(8192));
 }
 
 // A path's end of two names; under autocast a base in halves has fp32 adapters, whose results no call casts back.
@@ -205,7 +243,7 @@ TEST_CASE("lora: adapters of a denoiser, of which the scripts freeze the rest in
   Result<Facts> denoiser = FactsOf(**unet, &sides, "train", "float16");
   REQUIRE(denoiser);
   const size_t calls = denoiser->training_program_in_amp->calls.size();
-  REQUIRE(AddLora({4, {"to_out.0"}, 0}, {}, DType::kFloat32, &*denoiser).ok());
+  REQUIRE(AddLora({4, {"to_out.0"}, 0}, {}, {}, DType::kFloat32, &*denoiser).ok());
   int64_t adapters = 0;
   for (const RecordedTensor& tensor : *denoiser->parameters) {
     if (!tensor.trained) continue;

@@ -30,6 +30,46 @@ TEST_CASE("named models: what is said of names and lengths that there are not") 
   CHECK(Do("estimate gpt2 --dim batch=2 --dim sequence=16").exit_code == 0);
 }
 
+TEST_CASE("named models: what is not modelled is said in one line, with what to type") {
+  struct Row {
+    const char *line, *says;
+  };
+  const Row rows[] = {
+      {"--strategy zero3 --gpus 4",
+       "--strategy: how zero3 gathers weights is not modelled (hint: type --strategy zero2 or fsdp2"},
+      {"--strategy zero2 --gpus 4 --lora 16 --quant nf4", "--quant: how zero2 takes packed weights is not modelled"},
+      {"--strategy zero2 --gpus 4 --precision amp-bf16", "(hint: type --precision bf16)"},
+      {"--strategy zero1 --gpus 4 --optimizer sgd",
+       "--optimizer: how zero1 runs sgd is not modelled (hint: type --optimizer"},
+      {"--lora 16,dora --precision amp-bf16", "--lora: how DoRA runs under autocast is not modelled"},
+      {"--lora 16,dora --quant int8", "--quant: how weights in eight bits run with DoRA is not modelled"},
+      {"--lora 16 --quant int8,double", "type --quant nf4, nf4,double, fp4, fp4,double or int8"},
+      {"--strategy zero2 --gpus 4 --emit hf", "--emit: hf says nothing of DeepSpeed (hint: type --emit deepspeed)"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.line);
+    const Said said = Do(std::string("fit llama-3.2-1b --gpu h200 --dim sequence=64 ") + row.line);
+    CHECK(said.exit_code == 2);
+    CHECK(said.err.find(row.says) != std::string::npos);
+  }
+}
+
+// The stages differ from each other where gradients outgrow what a bucket has room for.
+TEST_CASE("named models: DeepSpeed's stages take less from more cards, and their configuration says what they are") {
+  const auto needs = [](const std::string& strategy) {
+    const std::string said =
+        Do("estimate llama-3.2-1b --optimizer adamw --dim sequence=64 --format json --gpu h200 " + strategy).out;
+    return std::stoll(said.substr(said.find("\"requested\": ") + 13));
+  };
+  CHECK(needs("--strategy zero2 --gpus 8") < needs("--strategy zero1 --gpus 8"));
+  CHECK(needs("--strategy zero2 --gpus 8") < needs("--strategy zero2 --gpus 4"));
+  const std::string config =
+      Do("fit llama-3.2-1b --optimizer adamw --strategy zero2 --gpus 4 --gpu h200 --emit deepspeed").out;
+  CHECK(config.find("\"stage\": 2") != std::string::npos);
+  CHECK(config.find("\"reduce_bucket_size\": 500000000") != std::string::npos);
+  CHECK(config.find("\"bf16\"") != std::string::npos);
+}
+
 TEST_CASE("named models: inspect counts calls, and weights in the type that they are loaded in") {
   const Said said = Do("inspect qwen2.5-0.5b");
   CHECK(said.out.find("qwen2.5-0.5b: Qwen2ForCausalLM of ") == 0);
@@ -49,6 +89,28 @@ TEST_CASE("named models: under checkpoints of every layer no layer keeps a cache
   // A layer joins two pieces for its rotary embedding, which are made anew in the backward, and two for its cache.
   CHECK(copies(" --checkpoint all") == copies(""));
   CHECK(copies(" --checkpoint model.layers.0") > copies(""));
+}
+
+TEST_CASE("named models: --weights says the type that a model is loaded in") {
+  struct Row {
+    const char *line, *says;
+  };
+  const Row rows[] = {
+      {"estimate llama-3.2-1b --lora 8 --weights bf16 --precision amp-bf16 --dim sequence=64", "weights in bfloat16"},
+      {"estimate bert-base-uncased --weights bf16 --dim sequence=64", "precision bf16,"},
+      {"estimate llama-3.2-1b --lora 8 --quant nf4 --weights bf16 --precision amp-bf16 --dim sequence=64", "quant nf4, dim sequence=64"},
+      {"estimate llama-3.2-1b --weights fp32 --precision bf16", "type --precision fp32, or --precision amp-bf16"},
+      {"estimate llama-3.2-1b --weights int8", "type --weights bf16, fp16 or fp32"},
+      {"estimate sdxl --weights bf16", "--weights: what the training scripts of diffusers load"},
+      {"estimate model.onnx --weights bf16", "--weights: it is for a model that is given by its name"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.line);
+    const Said said = Do(row.line);
+    const std::string text = said.out + said.err;
+    CAPTURE(text);
+    CHECK(text.find(row.says) != std::string::npos);
+  }
 }
 
 // Before 2.15 the kernel without the probabilities took no groups of heads; flash attention always did.

@@ -75,7 +75,7 @@ TEST_CASE("kinds of a run and of its record, with the script's own lines") {
                            {"tune.py", 9, ""},
                            "net.h.0",
                            kOutputs,
-                           RunPhase::kForward,
+                           Phase::kForward,
                            1,
                            Bytes::Of(500)};
   CHECK(held[1] == forward);

@@ -123,7 +123,7 @@ TEST_CASE("the timeline of a record takes what its stream takes, and its setup c
   const StreamPeak stream = ReplayStream(kRecord, "r.csv", AllocatorConfig(), Bytes::Max(), StreamCheck::kOff).value();
   CHECK(peak.peak == stream.peak);
   CHECK(peak.peak.requested == Bytes::Of(65536 * 3 + 512 + 1024));
-  CHECK(record.rows[played.rows[peak.moment.event]].phase == RecordPhase::kUpdate);
+  CHECK(record.rows[played.rows[peak.moment.event]].phase == Phase::kUpdate);
   CHECK(PlaceText(record, 2) == "model.py:20 forward");
   CHECK(PlaceText(record, 5) == "");
 }

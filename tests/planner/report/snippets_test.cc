@@ -95,6 +95,13 @@ TEST_CASE("a plan of a named model says what to load") {
   CHECK(PrintSnippet(Emit::kTorchtune, of)->find("apply_lora_to_mlp: true\n") != std::string::npos);
   planned.plan.precision = Precision::kAmpFp16;
   CHECK_FALSE(PrintSnippet(Emit::kTorchtune, of).ok());  // it has no autocast
+  planned.plan.precision = Precision::kBf16;
+  of.finetuned->packed = "int8";
+  of.finetuned->lora->dora = true;
+  CHECK(PrintSnippet(Emit::kSft, of)->find("BitsAndBytesConfig(load_in_8bit=True)") != std::string::npos);
+  CHECK(PrintSnippet(Emit::kSft, of)->find("    use_dora=True,\n") != std::string::npos);
+  CHECK(PrintSnippet(Emit::kAxolotl, of)->find("adapter: lora\nload_in_8bit: true\n") != std::string::npos);
+  CHECK_FALSE(PrintSnippet(Emit::kTorchtune, of).ok());
 }
 
 TEST_CASE("a plan that saves operator calls is a module with a policy, and nothing less") {

@@ -64,29 +64,29 @@ TEST_CASE("the highest moment: who holds it, from where, in which phase") {
   CHECK(moment.requested == Bytes::Of(740));
   CHECK(moment.reserved == Bytes::Of(1000));
   CHECK(moment.step == 2);
-  CHECK(moment.phase == RunPhase::kBackward);
+  CHECK(moment.phase == Phase::kBackward);
   CHECK(!moment.before_history);
   const CodePlace sgd = {"/v/site-packages/torch/optim/sgd.py", 55, "_init_group"};
   CHECK(moment.place == sgd);  // no line but PyTorch's
   const std::vector<HeldRow> rows = {
-      {sgd, {}, "", HeldKind::kUntold, RunPhase::kBackward, 1, Bytes::Of(300)},
-      {{"train.py", 12, "main"}, {}, "", HeldKind::kUntold, RunPhase::kUpdate, 1, Bytes::Of(200)},
-      {{"train.py", 6, "main"}, {}, "", HeldKind::kUntold, RunPhase::kSetup, 1, Bytes::Of(100)},
+      {sgd, {}, "", HeldKind::kUntold, Phase::kBackward, 1, Bytes::Of(300)},
+      {{"train.py", 12, "main"}, {}, "", HeldKind::kUntold, Phase::kUpdate, 1, Bytes::Of(200)},
+      {{"train.py", 6, "main"}, {}, "", HeldKind::kUntold, Phase::kSetup, 1, Bytes::Of(100)},
       // The line that called backward().
-      {{"train.py", 11, "main"}, {}, "", HeldKind::kUntold, RunPhase::kBackward, 1, Bytes::Of(100)},
+      {{"train.py", 11, "main"}, {}, "", HeldKind::kUntold, Phase::kBackward, 1, Bytes::Of(100)},
       {{"/v/site-packages/timm/layers.py", 20, "forward"},
        {"train.py", 6, "main"},
        "conv",
        HeldKind::kUntold,
-       RunPhase::kForward,
+       Phase::kForward,
        1,
        Bytes::Of(40)},
   };
   CHECK(moment.rows == rows);
-  const std::array<Bytes, kRunPhases> peaks = PhasePeaks(*recording);
+  const std::array<Bytes, kPhases> peaks = PhasePeaks(*recording);
   CHECK(*std::ranges::max_element(peaks) == moment.requested);
   CHECK(peaks[static_cast<size_t>(moment.phase)] == moment.requested);
-  CHECK(peaks[static_cast<size_t>(RunPhase::kSetup)] == Bytes::Of(100));
+  CHECK(peaks[static_cast<size_t>(Phase::kSetup)] == Bytes::Of(100));
 }
 
 TEST_CASE("a history that begins late counts from its end, and says so") {
@@ -99,8 +99,8 @@ TEST_CASE("a history that begins late counts from its end, and says so") {
   const HighMoment moment = MomentOf(*recording);
   CHECK(moment.before_history);
   CHECK(moment.requested == Bytes::Of(640));
-  CHECK(moment.rows.front().phase == RunPhase::kBackward);  // the sixth allocation is still the seventh of the run
-  CHECK(moment.rows[1].phase == RunPhase::kUpdate);
+  CHECK(moment.rows.front().phase == Phase::kBackward);  // the sixth allocation is still the seventh of the run
+  CHECK(moment.rows[1].phase == Phase::kUpdate);
 }
 
 TEST_CASE("what is held when the card refuses") {
@@ -144,8 +144,8 @@ TEST_CASE("what a closure of step() computes is forward and backward") {
                                                     "a\t1\t8\t0\t\na\t2\t4\t0\t\na\t3\t2\t0\t\na\t4\t1\t0\t\n"
                                                     "end\texit\t1\n");
   REQUIRE(recording.ok());
-  using enum RunPhase;
-  std::vector<RunPhase> phases;
+  using enum Phase;
+  std::vector<Phase> phases;
   for (const HeldRow& row : MomentOf(*recording).rows) phases.push_back(row.phase);
   CHECK(phases == std::vector{kSetup, kForward, kBackward, kUpdate});
 }
@@ -192,7 +192,7 @@ TEST_CASE("an evaluation is told from the forwards of steps") {
     CHECK(evaluations == row.evaluations);
   }
   HighMoment moment;
-  moment.phase = RunPhase::kEvaluation;
+  moment.phase = Phase::kEvaluation;
   CHECK(WhenText(moment) == "in the evaluation before step 1");
   moment.step = 50;
   moment.keeps_graphs = true;

@@ -75,8 +75,8 @@ TEST_CASE("a whole recording") {
   CHECK(recording.marks[0].kind == MarkKind::kBackward);
   CHECK(recording.marks[0].place == CodePlace{"train.py", 11, "main"});
   REQUIRE(recording.steps.size() == 1);
-  CHECK(recording.steps[0].peak == Counters{Bytes::Of(10), Bytes::Of(20), Bytes::Of(30)});
-  CHECK(recording.steps[0].after == Counters{Bytes::Of(1), Bytes::Of(2), Bytes::Of(3)});
+  CHECK(recording.steps[0].peak == Levels{Bytes::Of(10), Bytes::Of(20), Bytes::Of(30)});
+  CHECK(recording.steps[0].after == Levels{Bytes::Of(1), Bytes::Of(2), Bytes::Of(3)});
   CHECK(recording.steps[0].seconds == 0.5);
   REQUIRE(recording.refusals.size() == 1);
   CHECK(recording.refusals[0].asked == Bytes::Of(700));
@@ -85,19 +85,19 @@ TEST_CASE("a whole recording") {
   CHECK(recording.refusals[0].held.reserved == Bytes::Of(400));
   CHECK(recording.failure == "torch.OutOfMemoryError");
   CHECK(recording.failure_text == "CUDA out of memory.");
-  CHECK(recording.peak() == Counters{Bytes::Of(11), Bytes::Of(21), Bytes::Of(31)});
+  CHECK(recording.peak() == Levels{Bytes::Of(11), Bytes::Of(21), Bytes::Of(31)});
   CHECK(recording.last->now.allocated == Bytes::Of(2));
   CHECK(recording.last->retries == 4);
   CHECK(recording.frames == std::vector<CodePlace>{{"/x/model\tb.py", 6, "forward"}});
   CHECK(recording.stacks == std::vector<std::vector<int32_t>>{{0}, {}});
   CHECK(recording.modules == std::vector<std::string>{"layer1.conv"});
   REQUIRE(recording.history.size() == 12);
-  const std::vector<HistoryKind> details = {HistoryKind::kEnter, HistoryKind::kGives, HistoryKind::kGives,
-                                            HistoryKind::kLeave, HistoryKind::kPhase, HistoryKind::kTag};
+  const std::vector<HistoryKind> details = {HistoryKind::kEnter, HistoryKind::kGives,    HistoryKind::kGives,
+                                            HistoryKind::kLeave, HistoryKind::kLoopMark, HistoryKind::kTag};
   for (size_t i = 0; i < details.size(); ++i) CHECK(recording.history[6 + i].kind == details[i]);
   CHECK(recording.history[8].address == 700);
   CHECK(recording.history[9].module == 0);
-  CHECK(static_cast<LoopPhase>(recording.history[10].what) == LoopPhase::kAfterZeroGrad);
+  CHECK(static_cast<LoopMark>(recording.history[10].what) == LoopMark::kAfterZeroGrad);
   CHECK(static_cast<TensorUse>(recording.history[11].what) == TensorUse::kOptimizerState);
   CHECK(recording.history[11].bytes == Bytes::Of(2));
   CHECK(recording.history[1].module == 0);

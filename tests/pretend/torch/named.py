@@ -1,10 +1,13 @@
-"""named.py NAME METHOD BATCH [sequence=N] [target=N] [checkpoint]: a model of models/architectures/names.jsonl at its real size, with
-random weights, as a plain script trains it.
+"""named.py NAME METHOD BATCH [sequence=N] [target=N] [image=N] [checkpoint] [bf16|fp32] [on=MODULES]: a model of
+models/architectures/names.jsonl at its real size, with random weights, as a plain script trains it.
 
-METHOD is full (the weights in the type of its configuration, and AdamW), lora (peft's defaults for r=16 beside them), qlora (beside
-weights that bitsandbytes packed, the others in fp32), qlora-amp (that under bf16 autocast), qlora-bf16 (the others in bf16), amp (fp32
-weights under bf16 autocast), ddp or fsdp2 (full, over the ranks that there are), infer (forwards under no_grad), nf4 (that with packed weights) or generate (32 more tokens). Needs
-transformers, peft for adapters, and bitsandbytes for packed weights.
+METHOD is full (the weights in the type of its configuration, and AdamW), lora (peft's r=16 beside them, on MODULES, as q_proj+v_proj,
+or where peft puts them), qlora (beside weights that bitsandbytes packed, the others in fp32), qlora-bf16 (the others in bf16),
+int8-lora and int8-lora-bf16 (the same in eight bits), lora-dora or qlora-dora (with use_dora), amp, lora-amp or qlora-amp (under bf16
+autocast, with fp32 weights unless bf16 is said), ddp or fsdp2 (full, over the ranks that there are), zero1 or zero2 (that by
+DeepSpeed, with its defaults; zero1-bf16: all weights made so; lora-zero2: adapters alone), infer (forwards under no_grad), nf4 or int8
+(that with packed weights) or generate (32 more tokens). Needs transformers, peft for adapters, bitsandbytes for packed weights, and
+deepspeed for its stages.
 """
 import json
 import pathlib
@@ -14,14 +17,17 @@ import torch
 import transformers
 
 name, method, batch = sys.argv[1], sys.argv[2], int(sys.argv[3])
-lengths = {"sequence": 512, "target": 128} | {k: int(v) for k, v in (word.split("=") for word in sys.argv[4:] if "=" in word)}
+said = dict(word.split("=") for word in sys.argv[4:] if "=" in word)
+on = said.pop("on", "")
+lengths = {"sequence": 512, "target": 128} | {k: int(v) for k, v in said.items()}
+asked = next((type for word, type in (("bf16", torch.bfloat16), ("fp32", torch.float32)) if word in sys.argv[4:]), None)
 table = pathlib.Path(__file__).resolve().parents[3] / "models/architectures/names.jsonl"
 settings = next(row["config"] for row in map(json.loads, table.read_text().splitlines()) if row["name"] == name)
 title = settings.pop("architectures")[0]
 stored = getattr(torch, settings.pop("dtype", "float32"))
 torch.manual_seed(0)
-torch.set_default_dtype(torch.float32 if method == "amp" else stored)
-packs = method in ("qlora", "qlora-amp", "qlora-bf16", "nf4")
+packs = method.startswith(("qlora", "nf4", "int8"))
+torch.set_default_dtype(asked or (torch.float32 if method.endswith("amp") and not packs else stored))
 with torch.device("meta" if packs else "cuda"):
     config = transformers.AutoConfig.for_model(settings.pop("model_type"), **settings)
     model = getattr(transformers, title)(config)
@@ -43,10 +49,14 @@ def load_packed():
     for name, module in list(model.named_modules()):
         if type(module) in (torch.nn.Linear, Conv1D) and name not in kept:
             shape = module.weight.shape[::-1] if isinstance(module, Conv1D) else module.weight.shape
-            weight = torch.empty(shape, dtype=stored, device="cuda")
-            packed = bitsandbytes.nn.Linear4bit(shape[1], shape[0], module.bias is not None, torch.bfloat16, True, "nf4", device="meta")
-            packed.weight = bitsandbytes.nn.Params4bit(weight, requires_grad=False, compress_statistics=True, quant_type="nf4", module=packed).to("cuda")
-            del weight
+            if method.startswith("int8"):
+                packed = bitsandbytes.nn.Linear8bitLt(shape[1], shape[0], module.bias is not None, has_fp16_weights=False, threshold=6.0, device="meta")
+                packed.weight = bitsandbytes.nn.Int8Params(torch.empty(shape, dtype=stored), requires_grad=False).to("cuda")
+            else:
+                weight = torch.empty(shape, dtype=stored, device="cuda")
+                packed = bitsandbytes.nn.Linear4bit(shape[1], shape[0], module.bias is not None, torch.bfloat16, True, "nf4", device="meta")
+                packed.weight = bitsandbytes.nn.Params4bit(weight, requires_grad=False, compress_statistics=True, quant_type="nf4", module=packed).to("cuda")
+                del weight
             packed.bias = module.bias
             model.set_submodule(name, packed)
             module = packed
@@ -56,12 +66,13 @@ def load_packed():
         for key, buffer in module.named_buffers(recurse=False):
             module.register_buffer(key, torch.ones_like(buffer, device="cuda"), persistent=key not in module._non_persistent_buffers_set)
     model.tie_weights()
-    model.is_loaded_in_4bit = True
+    model.is_loaded_in_8bit = method.startswith("int8")
+    model.is_loaded_in_4bit = not model.is_loaded_in_8bit
 
 
 if packs:
     load_packed()
-trains = method not in ("infer", "nf4", "generate")
+trains = method not in ("infer", "nf4", "int8", "generate")
 if title.endswith("ImageClassification"):
     size = lengths.get("image", 224 if title.startswith("Dinov2") else config.image_size)
     data = {"pixel_values": torch.zeros(batch, 3, size, size, device="cuda", dtype=model.dtype)}
@@ -84,14 +95,14 @@ if method == "generate":
     model.eval()
     model.generate(**data, max_new_tokens=32, min_new_tokens=32, do_sample=False, pad_token_id=0)
     sys.exit()
-if method in ("infer", "nf4"):
+if method in ("infer", "nf4", "int8"):
     model.eval()
     for step in range(3):
         with torch.no_grad():
             out = model(**data)
     sys.exit()
 
-if method in ("qlora", "qlora-amp"):
+if packs and not method.endswith("bf16") and asked is None:
     from peft import prepare_model_for_kbit_training
 
     model = prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
@@ -102,7 +113,8 @@ if "checkpoint" in sys.argv:
 if "lora" in method:
     from peft import LoraConfig, get_peft_model
 
-    model = get_peft_model(model, LoraConfig(r=16, lora_alpha=32))
+    modules = on if on == "all-linear" else on.split("+")
+    model = get_peft_model(model, LoraConfig(r=16, lora_alpha=32, use_dora="dora" in method, **({"target_modules": modules} if on else {})))
 model.train()
 if method in ("ddp", "fsdp2"):
     torch.distributed.init_process_group("nccl")
@@ -116,6 +128,18 @@ if method == "fsdp2":
             fully_shard(module)
     fully_shard(model)
 optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-5)
+if "zero" in method:
+    import deepspeed
+
+    engine, *_ = deepspeed.initialize(model=model, optimizer=optimizer, config={
+        "train_micro_batch_size_per_gpu": batch, "bf16": {"enabled": stored == torch.bfloat16 or "bf16" in method},
+        "zero_optimization": {"stage": int(method[method.index("zero") + 4])}})
+    del optimizer
+    for step in range(3):
+        loss = engine(**data).loss
+        engine.backward(loss)
+        engine.step()
+    sys.exit()
 for step in range(3):
     with torch.autocast("cuda", dtype=torch.bfloat16, enabled=method.endswith("amp")):
         loss = model(**data).loss

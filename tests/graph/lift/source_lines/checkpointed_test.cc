@@ -32,7 +32,7 @@ TEST_CASE("what a line of Python checkpoints") {
 Layers Blocks(const std::string& line, bool operators) {
   Layers layers;
   layers.modules = {{"", "", {}}, {"blocks.0", "", ModuleId{0}}, {"blocks.1", "", ModuleId{0}}};
-  layers.source.lines = {{"net.py", "forward", line, 7}, {"net.py", "forward", "return F.relu(x)", 3}};
+  layers.source.lines = {{{"net.py", 7, "forward"}, line}, {{"net.py", 3, "forward"}, "return F.relu(x)"}};
   for (int i = 0; i < 3; ++i) layers.values.push_back({std::to_string(i), DType::kFloat32, Shape{Dim(4)}});
   for (int i = 0; i < 2; ++i) {
     Layer layer;
@@ -93,9 +93,9 @@ TEST_CASE("calls that a line checkpoints are applied; a function of the model's 
 
 TEST_CASE("the forwards of a torch.autograd.Function and of a segment are no module's") {
   Layers layers = Blocks("x = checkpoint(block, x)", false);
-  layers.source.lines.push_back({"act.py", "forward", "return Swish.apply(x)", 9});
-  layers.source.lines.push_back({"act.py", "forward", "return x * torch.sigmoid(x)", 2});
-  layers.source.lines.push_back({"/torch/utils/checkpoint.py", "forward", "input = functions[j](input)", 590});
+  layers.source.lines.push_back({{"act.py", 9, "forward"}, "return Swish.apply(x)"});
+  layers.source.lines.push_back({{"act.py", 2, "forward"}, "return x * torch.sigmoid(x)"});
+  layers.source.lines.push_back({{"/torch/utils/checkpoint.py", 590, "forward"}, "input = functions[j](input)"});
   layers.source.stacks[0] = {0, 4, 2, 3};
   CHECK(layers.source.ForwardsOf(NodeId{0}) == std::vector<int32_t>{0, 2});
   ReadCheckpoints(&layers, nullptr);

@@ -14,9 +14,9 @@ TEST_CASE("a stack of the exporter, outermost first") {
   graph.nodes[2].provenance.stack_trace =
       "  File \"/a/net, in.py\", line 57, in forward\n    x = self.stem(x)\n  File \"gone.py\", line 3, in helper\n";
   const Source source = ReadSource(graph);
-  CHECK(source.lines == std::vector<SourceLine>{{"/a/net, in.py", "forward", "x = self.stem(x)", 57},
-                                                {"/lib/container.py", "forward", "input = module(input)", 253},
-                                                {"gone.py", "helper", "", 3}});
+  CHECK(source.lines == std::vector<SourceLine>{{{"/a/net, in.py", 57, "forward"}, "x = self.stem(x)"},
+                                                {{"/lib/container.py", 253, "forward"}, "input = module(input)"},
+                                                {{"gone.py", 3, "helper"}, ""}});
   CHECK(source.stacks == std::vector<std::vector<int32_t>>{{0, 1}, {}, {0, 2}});
 }
 

@@ -1,4 +1,4 @@
-#include "planner/answers/doubts.h"
+#include "planner/answers/assumptions.h"
 
 #include <algorithm>
 #include <optional>
@@ -22,7 +22,7 @@ namespace vramplan {
 namespace {
 
 // What is assumed, and what the step asks for at most under each other answer.
-struct Doubt {
+struct TestedAssumption {
   Assumption assumption;  // but for its ends
   std::vector<PeaksByPhase> others;
 
@@ -36,26 +36,26 @@ std::string Count(int count, const std::string& one, const std::string& many) {
 }
 
 // A brief answer leaves out what its line of assumptions says in a word, so that it need not be laid out.
-bool IsLeftOut(const DoubtedStep& step, bool said_elsewhere) { return said_elsewhere && step.brief; }
+bool IsLeftOut(const AssumedStep& step, bool said_elsewhere) { return said_elsewhere && step.brief; }
 
 // Of other layers, with the likely names, or with these.
-Result<PeaksByPhase> Peaks(const DoubtedStep& step, const Layers& layers) {
+Result<PeaksByPhase> Peaks(const AssumedStep& step, const Layers& layers) {
   Notes already_told;
   return PeaksFor(layers, step.spec, step.batch, &already_told);
 }
-Result<PeaksByPhase> Peaks(const DoubtedStep& step, const Layers& layers, const Releases& releases,
+Result<PeaksByPhase> Peaks(const AssumedStep& step, const Layers& layers, const Releases& releases,
                            const TrainingSpec& spec) {
   Notes already_told;
   return PeaksFor(layers, releases, spec, step.batch, &already_told);
 }
 
 // Of layers that differ in no tensor.
-Result<PeaksByPhase> Under(const DoubtedStep& step, const Layers& layers, const TrainingSpec& other) {
+Result<PeaksByPhase> Under(const AssumedStep& step, const Layers& layers, const TrainingSpec& other) {
   return Peaks(step, layers, step.prepared.lifetimes.likely, other);
 }
 
 // The step of this file with other things put back; `named`: also where variables keep the most of what they made.
-void AddWith(const DoubtedStep& step, const PutBack& put_back, bool named, Doubt* doubt) {
+void AddWith(const AssumedStep& step, const PutBack& put_back, bool named, TestedAssumption* tested) {
   Notes already_told;
   const Runtime runtime = step.spec.framework.runtime;
   Result<Layers> layers = GraphFor(runtime, step.prepared.graph, step.prepared.shapes, put_back, &already_told);
@@ -63,48 +63,48 @@ void AddWith(const DoubtedStep& step, const PutBack& put_back, bool named, Doubt
   AddOriginalModules(&*layers);
   // What was put back may be all that a pattern matched: then it matches nothing now.
   static_cast<void>(ApplyTrained(step.prepared.trained, &*layers, &already_told));
-  doubt->Add(Peaks(step, *layers));
+  tested->Add(Peaks(step, *layers));
   if (named && runtime == Runtime::kPyTorch)
-    doubt->Add(Peaks(step, *layers, ReleasesAfter(*layers, Naming::kMost), step.spec));
+    tested->Add(Peaks(step, *layers, ReleasesAfter(*layers, Naming::kMost), step.spec));
 }
 
 // Only the names of weights tell that a batch norm was folded; metadata of the dynamo exporter is a fact.
-std::optional<Doubt> FoldedNorms(const DoubtedStep& step) {
+std::optional<TestedAssumption> FoldedNorms(const AssumedStep& step) {
   const int restored = step.prepared.layers.guesses.restored_norms;
   if (restored == 0 || step.spec.given.count("assume-batchnorm") != 0) return std::nullopt;
-  Doubt doubt;
-  doubt.assumption = {.code = "folded-batch-norms",
-                      .text = "assumed: " + Count(restored, "batch norm", "batch norms") +
-                              " that the export folded into convolutions " + (restored == 1 ? "runs" : "run") +
-                              " in the code",
-                      .settle = "--assume-batchnorm off leaves them out"};
+  TestedAssumption tested;
+  tested.assumption = {.code = "folded-batch-norms",
+                       .text = "assumed: " + Count(restored, "batch norm", "batch norms") +
+                               " that the export folded into convolutions " + (restored == 1 ? "runs" : "run") +
+                               " in the code",
+                       .settle = "--assume-batchnorm off leaves them out"};
   PutBack without = step.question.put_back;
   without.batch_norms = false;
-  AddWith(step, without, false, &doubt);
-  return doubt;
+  AddWith(step, without, false, &tested);
+  return tested;
 }
 
 // A file of model.eval() has lost its dropouts, one of model.train() has them; not every file says which it is. Where
 // they stood nobody knows: in transformers behind products and probabilities, elsewhere behind activations if at all.
-std::optional<Doubt> Dropouts(const DoubtedStep& step) {
+std::optional<TestedAssumption> Dropouts(const AssumedStep& step) {
   constexpr double kUsual = 0.1;  // of BERT, GPT-2, T5, ViT (their papers and configurations)
   if (step.spec.mode != Mode::kTrain || step.question.put_back.dropout > 0) return std::nullopt;
   if (!step.prepared.question.model.MayLackDropouts()) return std::nullopt;
   const bool said_elsewhere = MissingDropouts(step.prepared.layers) == 0;
   if (IsLeftOut(step, said_elsewhere)) return std::nullopt;
-  Doubt doubt;
-  doubt.assumption = {.code = "lost-dropouts",
-                      .text = "assumed: the model has no dropout; an export of model.eval() loses them",
-                      .settle = "--assume-dropout 0.1, or export model.train()",
-                      .said_elsewhere = said_elsewhere};
+  TestedAssumption tested;
+  tested.assumption = {.code = "lost-dropouts",
+                       .text = "assumed: the model has no dropout; an export of model.eval() loses them",
+                       .settle = "--assume-dropout 0.1, or export model.train()",
+                       .said_elsewhere = said_elsewhere};
   PutBack with = step.question.put_back;
   with.dropout = kUsual;
   with.dropout_behind_activations = true;
-  AddWith(step, with, true, &doubt);
-  return doubt;
+  AddWith(step, with, true, &tested);
+  return tested;
 }
 
-std::optional<Doubt> InPlace(const DoubtedStep& step) {
+std::optional<TestedAssumption> InPlace(const AssumedStep& step) {
   if (step.spec.inplace != Inplace::kAuto) return std::nullopt;
   std::vector<bool> can = CanBeInPlace(step.prepared.layers);
   std::set<ValueId> recorded;
@@ -112,10 +112,10 @@ std::optional<Doubt> InPlace(const DoubtedStep& step) {
   for (size_t l = 0; l < can.size(); ++l)
     can[l] = can[l] && !recorded.contains(step.prepared.layers.layers[l].outputs[0]);
   if (std::find(can.begin(), can.end(), true) == can.end()) return std::nullopt;
-  Doubt doubt;
-  doubt.assumption = {.code = "in-place",
-                      .text = "assumed: activations such as ReLU run in place where libraries usually write it so",
-                      .settle = "--inplace on or off, whichever nn.ReLU(inplace=...) says in the code"};
+  TestedAssumption tested;
+  tested.assumption = {.code = "in-place",
+                       .text = "assumed: activations such as ReLU run in place where libraries usually write it so",
+                       .settle = "--inplace on or off, whichever nn.ReLU(inplace=...) says in the code"};
   TrainingSpec other = step.spec;
   const bool named = step.spec.mode == Mode::kTrain && step.prepared.lifetimes.AreGuessed();
   bool some_are = false, all_are = true;
@@ -131,18 +131,18 @@ std::optional<Doubt> InPlace(const DoubtedStep& step) {
     if (inplace == Inplace::kOff ? !some_are || (named && !copies) : all_are)
       continue;  // the likely step, or less than the one below
     other.inplace = inplace;
-    doubt.Add(Under(step, step.prepared.layers, other));
+    tested.Add(Under(step, step.prepared.layers, other));
   }
   // What an activation makes beside its input is one tensor more that a variable may keep.
   if (named) {
     other.inplace = Inplace::kOff;
-    doubt.Add(Peaks(step, step.prepared.layers, step.prepared.lifetimes.most, other));
+    tested.Add(Peaks(step, step.prepared.layers, step.prepared.lifetimes.most, other));
   }
-  return doubt;
+  return tested;
 }
 
 // The bytes of the outputs, which is what a loss and its target are made of.
-Bytes OutputBytes(const DoubtedStep& step) {
+Bytes OutputBytes(const AssumedStep& step) {
   Bytes bytes;
   for (const ValueId id : step.prepared.layers.outputs) {
     if (!id.valid()) continue;
@@ -152,28 +152,28 @@ Bytes OutputBytes(const DoubtedStep& step) {
   return bytes;
 }
 
-std::optional<Doubt> OtherLoss(const DoubtedStep& step) {
+std::optional<TestedAssumption> OtherLoss(const AssumedStep& step) {
   // log_softmax, its gradient, the gradient of the logits and a target: no loss of the list takes more of them.
   constexpr int64_t kCopies = 6;
   if (step.spec.mode != Mode::kTrain || step.spec.loss != Loss::kAuto || step.likely.loss == Loss::kNone)
     return std::nullopt;
   if (100 * kCopies * OutputBytes(step).count() < 2 * step.requested.count()) return std::nullopt;
-  Doubt doubt;
-  doubt.assumption = {.code = "loss",
-                      .text = "assumed: the loss is " + std::string(Name(step.likely.loss)) + " on the first output",
-                      .settle = "--loss NAME says which it is"};
+  TestedAssumption tested;
+  tested.assumption = {.code = "loss",
+                       .text = "assumed: the loss is " + std::string(Name(step.likely.loss)) + " on the first output",
+                       .settle = "--loss NAME says which it is"};
   TrainingSpec other = step.spec;
   for (const Loss loss : {Loss::kNone, Loss::kMse, Loss::kCrossEntropy}) {
     if (loss == step.likely.loss) continue;
     other.loss = loss;
-    doubt.Add(Under(step, step.prepared.layers, other));
+    tested.Add(Under(step, step.prepared.layers, other));
   }
-  return doubt;
+  return tested;
 }
 
 // A model of several results: which of them the script's loss reads is not in the file. What no loss reads keeps its
 // graph until the next forward has made it anew.
-std::optional<Doubt> OtherOutputs(const DoubtedStep& step) {
+std::optional<TestedAssumption> OtherOutputs(const AssumedStep& step) {
   constexpr size_t kMost = 4;  // outputs that are asked about one by one
   if (step.spec.mode != Mode::kTrain || step.spec.given.count("loss-on") != 0) return std::nullopt;
   const Layers& layers = step.prepared.layers;
@@ -187,50 +187,50 @@ std::optional<Doubt> OtherOutputs(const DoubtedStep& step) {
   }
   if (others.empty()) return std::nullopt;
   others.emplace_back(kEveryOutput);
-  Doubt doubt;
-  doubt.assumption = {.code = "loss-output",
-                      .text = "assumed: the loss reads " +
-                              (read == 0 ? "the first" : "output " + std::to_string(read + 1)) + " of the model's " +
-                              std::to_string(layers.outputs.size()) + " outputs alone",
-                      .settle = "--loss-on N, or --loss-on all"};
+  TestedAssumption tested;
+  tested.assumption = {.code = "loss-output",
+                       .text = "assumed: the loss reads " +
+                               (read == 0 ? "the first" : "output " + std::to_string(read + 1)) + " of the model's " +
+                               std::to_string(layers.outputs.size()) + " outputs alone",
+                       .settle = "--loss-on N, or --loss-on all"};
   TrainingSpec other = step.spec;
   for (std::string& which : others) {
     other.loss_on = std::move(which);
-    doubt.Add(Under(step, layers, other));
+    tested.Add(Under(step, layers, other));
   }
-  return doubt;
+  return tested;
 }
 
-std::optional<Doubt> Names(const DoubtedStep& step) {
+std::optional<TestedAssumption> Names(const AssumedStep& step) {
   if (!step.prepared.lifetimes.AreGuessed()) return std::nullopt;
-  Doubt doubt;
-  doubt.assumption = {.code = "names",
-                      .text = "not in the file: which tensors the code keeps in a variable",
-                      .settle = step.prepared.layers.source.stacks.empty()
-                                    ? "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes the source lines"
-                                    : "vramplan.fit(model, inputs) in Python sees also lines that compute nothing",
-                      .told_above = 1};
+  TestedAssumption tested;
+  tested.assumption = {.code = "names",
+                       .text = "not in the file: which tensors the code keeps in a variable",
+                       .settle = step.prepared.layers.source.stacks.empty()
+                                     ? "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes the source lines"
+                                     : "vramplan.fit(model, inputs) in Python sees also lines that compute nothing",
+                       .told_above = 1};
   for (const Releases* releases : {&step.prepared.lifetimes.fewest, &step.prepared.lifetimes.most}) {
     if (*releases == step.prepared.lifetimes.likely) continue;
-    doubt.Add(Peaks(step, step.prepared.layers, *releases, step.spec));
+    tested.Add(Peaks(step, step.prepared.layers, *releases, step.spec));
   }
-  return doubt;
+  return tested;
 }
 
 // No exporter writes requires_grad.
-std::optional<Doubt> FrozenParameters(const DoubtedStep& step) {
+std::optional<TestedAssumption> FrozenParameters(const AssumedStep& step) {
   if (step.prepared.assumed_frozen.empty() || step.spec.mode != Mode::kTrain) return std::nullopt;
-  Doubt doubt;
-  doubt.assumption = {.code = "assumed-frozen",
-                      .text = "assumed: " + step.prepared.assumed_frozen,
-                      .settle = "--trainable '*' trains everything"};
+  TestedAssumption tested;
+  tested.assumption = {.code = "assumed-frozen",
+                       .text = "assumed: " + step.prepared.assumed_frozen,
+                       .settle = "--trainable '*' trains everything"};
   Layers whole = step.prepared.layers;
   std::vector<TrainedPattern> patterns = {{"*", true}};
   patterns.insert(patterns.end(), step.question.trained.begin(), step.question.trained.end());
   Notes already_told;
   static_cast<void>(ApplyTrained(patterns, &whole, &already_told));
-  doubt.Add(Under(step, whole, step.spec));
-  return doubt;
+  tested.Add(Under(step, whole, step.spec));
+  return tested;
 }
 
 // The parameters that the last layer with any reads: a head behind a frozen network.
@@ -250,20 +250,20 @@ Layers OnlyLastTrained(const Layers& layers) {
 
 // Whether it may matter which parameters are trained, and nothing says so. In inference it matters to autocast, which
 // keeps its copies of weights that require a gradient (semantics/autocast.h).
-bool AsksWhatIsTrained(const DoubtedStep& step) {
+bool AsksWhatIsTrained(const AssumedStep& step) {
   const ModelFacts& model = step.prepared.question.model;
   if (step.spec.mode != Mode::kTrain && !IsAutocast(step.spec.precision)) return false;
   return step.question.trained.empty() && model.frozen == 0 && !model.trained_known;
 }
 
 // A teacher, or an encoder that follows another by averaging, runs under torch.no_grad(): the file shows two networks.
-std::optional<Doubt> Teachers(const DoubtedStep& step) {
+std::optional<TestedAssumption> Teachers(const AssumedStep& step) {
   if (!AsksWhatIsTrained(step)) return std::nullopt;
   const Layers& layers = step.prepared.layers;
   const std::vector<Tower> towers = FindTowers(layers);
   if (towers.empty()) return std::nullopt;
-  Doubt doubt;
-  doubt.assumption = {
+  TestedAssumption tested;
+  tested.assumption = {
       .code = "towers",
       .text = "assumed: the " + std::to_string(towers.size()) + " networks that meet in the loss are trained, " +
               towers.front().first + " and " + towers.back().first + "; a teacher or a momentum encoder is not",
@@ -273,79 +273,79 @@ std::optional<Doubt> Teachers(const DoubtedStep& step) {
   for (size_t i = 0; i < std::min(towers.size(), kMost); ++i) {
     Layers other = layers;
     for (const ValueId id : towers[i].parameters) SetTrained(&other, id, false);
-    doubt.Add(Under(step, other, step.spec));
+    tested.Add(Under(step, other, step.spec));
   }
-  return doubt;
+  return tested;
 }
 
 // A copy of a network gives targets, with what made its input; the file shows one graph.
-std::optional<Doubt> TargetsOfCopies(const DoubtedStep& step) {
+std::optional<TestedAssumption> TargetsOfCopies(const AssumedStep& step) {
   const Layers& layers = step.prepared.layers;
   const std::optional<Copies> copies = step.spec.mode == Mode::kTrain ? FindCopies(layers) : std::nullopt;
   const std::optional<Layers> other = copies ? WithoutGradient(layers, *copies) : std::nullopt;
   if (!other) return std::nullopt;
-  Doubt doubt;
-  doubt.assumption = {.code = "targets",
-                      .text = "assumed: " + copies->what +
-                              ", hands gradients on; code may run it, and what it alone "
-                              "is given, under torch.no_grad()",
-                      .settle = kDynamoTells};
-  doubt.Add(Under(step, *other, step.spec));
-  return doubt;
+  TestedAssumption tested;
+  tested.assumption = {.code = "targets",
+                       .text = "assumed: " + copies->what +
+                               ", hands gradients on; code may run it, and what it alone "
+                               "is given, under torch.no_grad()",
+                       .settle = kDynamoTells};
+  tested.Add(Under(step, *other, step.spec));
+  return tested;
 }
 
 // A network that comes with weights is often frozen, and what was added to it trained.
-std::optional<Doubt> Backbones(const DoubtedStep& step) {
+std::optional<TestedAssumption> Backbones(const AssumedStep& step) {
   if (!AsksWhatIsTrained(step)) return std::nullopt;
   Layers other = step.prepared.layers;
   const std::optional<Tower> backbone = FindBackbone(other);
   if (!backbone) return std::nullopt;
   const std::vector<TrainedPattern> patterns = FrozenPatterns(*backbone, other);
   for (const ValueId id : backbone->parameters) SetTrained(&other, id, false);
-  Doubt doubt;
+  TestedAssumption tested;
   const bool is_in_front = patterns.front().glob == "*";
-  doubt.assumption = {.code = "backbone",
-                      .text = "assumed: the network " +
-                              (is_in_front ? "in front of " + patterns.back().glob : "in " + patterns.front().glob) +
-                              ", of a kind that is often loaded with weights and frozen, is trained",
-                      .settle = ToString(patterns) + " freezes it"};
-  doubt.Add(Under(step, other, step.spec));
-  return doubt;
+  tested.assumption = {.code = "backbone",
+                       .text = "assumed: the network " +
+                               (is_in_front ? "in front of " + patterns.back().glob : "in " + patterns.front().glob) +
+                               ", of a kind that is often loaded with weights and frozen, is trained",
+                       .settle = ToString(patterns) + " freezes it"};
+  tested.Add(Under(step, other, step.spec));
+  return tested;
 }
 
 // Which modules run under torch.utils.checkpoint only source lines say. Where all blocks do, hardly less is possible.
-std::optional<Doubt> Checkpoints(const DoubtedStep& step) {
+std::optional<TestedAssumption> Checkpoints(const AssumedStep& step) {
   if (step.spec.mode != Mode::kTrain || step.prepared.question.model.checkpoints_known) return std::nullopt;
   if (!step.spec.checkpoint.empty() || IsLeftOut(step, true)) return std::nullopt;
   TrainingSpec other = step.spec;
   other.checkpoint = RepeatedModules(step.prepared.layers);
   if (other.checkpoint.empty()) return std::nullopt;
-  Doubt doubt;
-  doubt.assumption = {.code = "nothing-checkpointed",
-                      .text = "assumed: nothing runs under torch.utils.checkpoint; the file does not say",
-                      .settle = "--checkpoint " + other.checkpoint.front() + " and the other modules that do",
-                      .said_elsewhere = true};
-  doubt.Add(Under(step, step.prepared.layers, other));
-  return doubt;
+  TestedAssumption tested;
+  tested.assumption = {.code = "nothing-checkpointed",
+                       .text = "assumed: nothing runs under torch.utils.checkpoint; the file does not say",
+                       .settle = "--checkpoint " + other.checkpoint.front() + " and the other modules that do",
+                       .said_elsewhere = true};
+  tested.Add(Under(step, step.prepared.layers, other));
+  return tested;
 }
 
 // What no exporter writes and no other row asks. Less than a head alone, nothing that trains takes.
-std::optional<Doubt> AllTrained(const DoubtedStep& step) {
+std::optional<TestedAssumption> AllTrained(const AssumedStep& step) {
   const ModelFacts& model = step.prepared.question.model;
   if (step.spec.mode != Mode::kTrain || !step.question.trained.empty() || model.frozen > 0) return std::nullopt;
   if (model.trained_known || IsLeftOut(step, true)) return std::nullopt;
-  Doubt doubt;
-  doubt.assumption = {.code = "all-trained",
-                      .text = "assumed: every parameter is trained, which the file does not say",
-                      .settle = "--frozen PATTERN, or vramplan run on the script",
-                      .said_elsewhere = true};
-  doubt.Add(Under(step, OnlyLastTrained(step.prepared.layers), step.spec));
-  return doubt;
+  TestedAssumption tested;
+  tested.assumption = {.code = "all-trained",
+                       .text = "assumed: every parameter is trained, which the file does not say",
+                       .settle = "--frozen PATTERN, or vramplan run on the script",
+                       .said_elsewhere = true};
+  tested.Add(Under(step, OnlyLastTrained(step.prepared.layers), step.spec));
+  return tested;
 }
 
 // An older PyTorch makes attention of grouped heads by its formula on cards before Ampere: the kernel without the
 // probabilities takes groups since 2.15 (semantics/attention.cc). Elsewhere versions differ by a workspace.
-std::optional<Doubt> OlderPyTorch(const DoubtedStep& step) {
+std::optional<TestedAssumption> OlderPyTorch(const AssumedStep& step) {
   if (step.spec.framework.runtime != Runtime::kPyTorch || step.spec.given.contains("framework")) return std::nullopt;
   const Layers& layers = step.prepared.layers;
   const bool grouped = std::ranges::any_of(layers.layers, [&](const Layer& layer) {
@@ -356,47 +356,47 @@ std::optional<Doubt> OlderPyTorch(const DoubtedStep& step) {
   if (!grouped) return std::nullopt;
   TrainingSpec other = step.spec;
   other.framework.minor = 10;
-  Doubt doubt;
-  doubt.assumption = {.code = "framework-version",
-                      .text = "assumed: PyTorch " + std::to_string(step.spec.framework.major) + "." +
-                              std::to_string(step.spec.framework.minor) +
-                              "; an older one keeps the probabilities of grouped attention here",
-                      .settle = "--framework pytorch@2.10 for an older one"};
-  doubt.Add(Under(step, layers, other));
-  return doubt;
+  TestedAssumption tested;
+  tested.assumption = {.code = "framework-version",
+                       .text = "assumed: PyTorch " + std::to_string(step.spec.framework.major) + "." +
+                               std::to_string(step.spec.framework.minor) +
+                               "; an older one keeps the probabilities of grouped attention here",
+                       .settle = "--framework pytorch@2.10 for an older one"};
+  tested.Add(Under(step, layers, other));
+  return tested;
 }
 
 // Where two programs write the same nodes (graph/lift/readings/readings.h).
-std::vector<Doubt> Rereadings(const DoubtedStep& step) {
-  std::vector<Doubt> doubts;
-  if (step.spec.framework.runtime != Runtime::kPyTorch) return doubts;
+std::vector<TestedAssumption> Alternatives(const AssumedStep& step) {
+  std::vector<TestedAssumption> all;
+  if (step.spec.framework.runtime != Runtime::kPyTorch) return all;
   for (Reading& reading :
        OtherReadings(step.prepared.layers, {!IsWithoutGradients(step.spec.mode), IsAutocast(step.spec.precision)})) {
-    Doubt doubt;
-    doubt.assumption = {
+    TestedAssumption tested;
+    tested.assumption = {
         .code = std::move(reading.code), .text = std::move(reading.text), .settle = std::move(reading.settle)};
-    doubt.Add(Peaks(step, reading.layers));
-    doubts.push_back(std::move(doubt));
+    tested.Add(Peaks(step, reading.layers));
+    all.push_back(std::move(tested));
   }
-  return doubts;
+  return all;
 }
 
 // What was done already is no advice.
-std::string AdviceFor(const DoubtedStep& step, std::string settle) {
+std::string AdviceFor(const AssumedStep& step, std::string settle) {
   constexpr std::string_view kExport = "torch.onnx.export(dynamo=True)";
   if (!settle.starts_with(kExport) || std::ranges::none_of(step.prepared.layers.layers, FromDynamo)) return settle;
   return "vramplan.fit(model, inputs) in Python sees every call";
 }
 
 // With what its other answers give.
-Assumption WithEnds(Doubt doubt, const DoubtedStep& step, const PeaksByPhase& likely) {
-  Assumption assumption = std::move(doubt.assumption);
+Assumption WithEnds(TestedAssumption tested, const AssumedStep& step, const PeaksByPhase& likely) {
+  Assumption assumption = std::move(tested.assumption);
   assumption.settle = AdviceFor(step, std::move(assumption.settle));
   assumption.batch = step.batch;
   assumption.low = assumption.likely = assumption.high = step.requested;
   ByPhase& phases = assumption.phases;
   phases.low = phases.likely = phases.high = likely.All();
-  for (const PeaksByPhase& other : doubt.others) {
+  for (const PeaksByPhase& other : tested.others) {
     assumption.low = std::min(assumption.low, other.Peak());
     assumption.high = std::max(assumption.high, other.Peak());
     const std::vector<Bytes> peaks = other.All();
@@ -408,27 +408,27 @@ Assumption WithEnds(Doubt doubt, const DoubtedStep& step, const PeaksByPhase& li
   return assumption;
 }
 
-using Ask = std::optional<Doubt> (*)(const DoubtedStep& step);
+using Ask = std::optional<TestedAssumption> (*)(const AssumedStep& step);
 constexpr Ask kQuestions[] = {FrozenParameters, FoldedNorms, Dropouts,    InPlace,         OtherLoss,
                               OtherOutputs,     Names,       Teachers,    TargetsOfCopies, Backbones,
                               Checkpoints,      AllTrained,  OlderPyTorch};
 
 }  // namespace
 
-std::vector<Assumption> Doubts(const DoubtedStep& asked) {
+std::vector<Assumption> AssumptionsOf(const AssumedStep& asked) {
   if (ablation != nullptr && ablation->likely_only) return {};
   // The peak of a later step is that of the second: optimizers make their state in the first.
   TrainingSpec two_steps = asked.spec;
   two_steps.steps = std::min(two_steps.steps, 2);
-  const DoubtedStep step{asked.prepared, asked.question,  two_steps,  asked.batch,
+  const AssumedStep step{asked.prepared, asked.question,  two_steps,  asked.batch,
                          asked.likely,   asked.requested, asked.brief};
-  std::vector<Doubt> doubts = Rereadings(step);
+  std::vector<TestedAssumption> all = Alternatives(step);
   for (const Ask ask : kQuestions) {
-    if (std::optional<Doubt> doubt = ask(step)) doubts.push_back(*std::move(doubt));
+    if (std::optional<TestedAssumption> tested = ask(step)) all.push_back(*std::move(tested));
   }
   const PeaksByPhase likely = PeaksByPhaseOf(step.likely, step.batch);
   std::vector<Assumption> assumptions;
-  for (Doubt& doubt : doubts) assumptions.push_back(WithEnds(std::move(doubt), step, likely));
+  for (TestedAssumption& tested : all) assumptions.push_back(WithEnds(std::move(tested), step, likely));
   return assumptions;
 }
 

@@ -1,9 +1,9 @@
-// Doubts: the assumptions behind one step. Each asks what else could be true, lays the step out so, and replays it.
+// AssumptionsOf: the assumptions behind one step. Each asks what else could be true, lays the step out so, and replays it.
 //
 //   resnet18.ts-eval.onnx   folded-batch-norms   likely 351.2 MiB, 260.3 MiB without them
 //                           in-place             likely 351.2 MiB, 432.9 MiB where no activation is in place
 //
-// A new doubt is one row in doubts.cc: what it is about, when it applies, and the step under each other answer.
+// A new one is one row in assumptions.cc: what it is about, when it applies, and the step under each other answer.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@
 
 namespace vramplan {
 
-struct DoubtedStep {
+struct AssumedStep {
   const Prepared& prepared;
   const Question& question;
   const TrainingSpec& spec;
@@ -24,6 +24,6 @@ struct DoubtedStep {
 };
 
 // In the order of the rows. What cannot be laid out under another answer is left out.
-std::vector<Assumption> Doubts(const DoubtedStep& step);
+std::vector<Assumption> AssumptionsOf(const AssumedStep& step);
 
 }  // namespace vramplan
