@@ -76,7 +76,8 @@ void PackProgram(const Packing& packing, RecordedProgram* program) {
     const Argument bias = biased ? call.arguments[linear->bias] : Argument();
     if (packing.quantization.eight()) {
       call.arguments = {call.arguments[linear->input], call.arguments[linear->weight], bias};
-      call.keywords = {{"out", IntegerOf(out)}, {"in", IntegerOf(in)}};
+      call.keywords = {
+          {"out", IntegerOf(out)}, {"in", IntegerOf(in)}, {"outliers", IntegerOf(1)}};  // the threshold is 6
       call.target = kLinear8Bit;
       continue;
     }

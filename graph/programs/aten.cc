@@ -27,7 +27,7 @@ constexpr AtenRule kRules[] = {
     {"_grouped_mm", "grouped_mm", "a! b! offs!"},
     {"transformers.grouped_mm_fallback", "grouped_mm_fallback", "a! b! offs!"},
     {"bitsandbytes.linear_4bit", "linear_4bit", "input! weight! bias! out in stored computed nested"},
-    {"bitsandbytes.linear_8bit", "linear_8bit", "input! weight! bias! out in"},
+    {"bitsandbytes.linear_8bit", "linear_8bit", "input! weight! bias! out in outliers"},
     {"peft.dora_linear", "dora_linear",
      "input! base! weight! a! b! magnitude! bias! transposed packed out in stored nested"},
     {"einsum", "einsum", "equation operands*"},

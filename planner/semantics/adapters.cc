@@ -46,9 +46,11 @@ void DoraLinear(Call& c) {
   } else if (bias) {
     base = Sub(e, base, bias);
   }
-  const Tensor left = Mul(e, Sub(e, scale, Tensor()), base);
-  const Tensor right = Mul(e, Mul(e, scale, added), Tensor());
+  Tensor left = Mul(e, Sub(e, scale, Tensor()), base);
+  Tensor right = Mul(e, Mul(e, scale, added), Tensor());
   c.Return(Add(e, left, right));
+  left = Tensor();  // Python gives up the operands of a sum in this order
+  right = Tensor();
 }
 
 }  // namespace

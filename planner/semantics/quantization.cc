@@ -72,13 +72,15 @@ Dim RowsOf(const Tensor& t) {
 
 // int8_vectorwise_quant of a matrix in fp16 (backends/cuda/ops.py): a scale for each row, and a search for columns with
 // outliers. That there are none is taken: each takes two bytes of a row that is kept, and a column of the weight for a while.
-std::pair<Tensor, Tensor> InEightBits(Eager& e, const Tensor& matrix) {
+std::pair<Tensor, Tensor> InEightBits(Eager& e, const Tensor& matrix, bool seeks_outliers) {
   Tensor scales = e.Empty(Shape{matrix->sizes[0]}, DType::kFloat32);
   Tensor packed = e.EmptyLike(matrix, DType::kInt8);
-  Tensor magnitudes = e.EmptyLike(matrix);
-  const Tensor outliers = e.EmptyLike(matrix, DType::kBool);
-  magnitudes = Tensor();
-  return {packed, scales};
+  if (seeks_outliers) {
+    Tensor magnitudes = e.EmptyLike(matrix);
+    const Tensor outliers = e.EmptyLike(matrix, DType::kBool);
+    magnitudes = Tensor();
+  }
+  return {scales, packed};
 }
 
 // bitsandbytes 0.50, Linear8bitLt.forward (nn/modules.py) and MatMul8bitLt (autograd/_functions.py) with its threshold of
@@ -94,7 +96,7 @@ void Linear8Bit(Call& c) {
   const bool grad_mode = std::exchange(e.grad_mode, false);
   const Tensor matrix = x->dim() == 2 ? x : Reshape(e, x, Shape{RowsOf(x), in});
   Tensor halves = ToType(e, matrix, DType::kFloat16);
-  const std::pair<Tensor, Tensor> packed = InEightBits(e, halves);
+  const std::pair<Tensor, Tensor> quantized = InEightBits(e, halves, c.Int("outliers") != 0);
   halves = Tensor();
   Tensor result;
   {
@@ -106,7 +108,7 @@ void Linear8Bit(Call& c) {
   result = x->dim() == 2 ? result : Reshape(e, result, sizes);
   e.grad_mode = grad_mode;
   if (GradNode* node = e.Record("MatMul8bitLt", {x}, {result})) {
-    node->Backward([=, shape = x->sizes](GradContext& g) {  // `matrix` is an attribute of the context
+    node->Backward([=, shape = x->sizes, packed = c.In(1)](GradContext& g) {  // attributes of the context
       Tensor gradient = Contiguous(g.e, Reshape(g.e, g.grad(), Shape{matrix->sizes[0], out}));
       Tensor weight = g.e.Empty(Shape{out, in}, type);
       { const Tensor of_rows = g.e.Empty(Shape{out, 1}, DType::kFloat32); }
