@@ -128,15 +128,15 @@ class Adapting {
       return program_.values[static_cast<size_t>(number)];
     };
     const DType type = value(last).type;
-    // Of a model in halves under autocast the record has the types that its values have there.
-    const bool in_halves = in_amp_ && IsHalf(value(static_cast<int32_t>(call.arguments[linear.weight].integer)).type);
-    const DType made = in_halves ? type : type_;
+    const DType made = in_amp_ ? type : type_;  // a record of autocast has the types that its values have there
     const Shape in = value(input).shape, out = value(last).shape;
     const Shape small = WithLast(in, lora_.rank);
     const int64_t in_width = in[in.rank() - 1].At(1), out_width = out[out.rank() - 1].At(1);
     // Beside packed weights peft casts nothing under autocast (tuners/lora/bnb.py, requires_conversion).
     const bool leaves_types = in_amp_ && packed_.contains(module);
-    const bool casts = !leaves_types && (in_halves ? value(input).type : type) != type_;
+    const bool casts = !leaves_types && (in_amp_ ? value(input).type : type) != type_;
+    // In fp32 it may be under autocast: the layer's input and result are in halves then.
+    const bool may_cast = !in_amp_ && type == DType::kFloat32 && type_ == DType::kFloat32;
     const int32_t a = Parameter(module + ".lora_A.default.weight", Shape{Dim(lora_.rank), Dim(in_width)});
     const int32_t b = Parameter(module + ".lora_B.default.weight", Shape{Dim(out_width), Dim(lora_.rank)});
 
@@ -153,7 +153,9 @@ class Adapting {
       (*dies)[Add("aten.clone.default", at, {ValueOf(result)}, base)] = {result};
     }
     int32_t x = input;
-    if (casts) Add("aten.to.dtype", at, {ValueOf(input), {}}, x = NewValue(type_, in));
+    const bool may_cast_input = may_cast && !packed_.contains(module);
+    if (casts || may_cast_input) Add("aten.to.dtype", at, {ValueOf(input), {}}, x = NewValue(type_, in));
+    if (may_cast_input) program_.calls.back().keywords.emplace_back("amp", WordOf("float"));
     int32_t dropped = x;
     if (trains_ && lora_.dropout > 0) {
       dropped = NewValue(type_, in);
@@ -182,8 +184,7 @@ class Adapting {
           casts ? std::vector<int32_t>{added, base, x} : std::vector<int32_t>{added, base};
       return;
     }
-    if (type == made) {  // nothing is left to cast; in fp32 it may be under autocast
-      const bool may_cast = type == DType::kFloat32;
+    if (type == made) {  // nothing is left to cast
       const int32_t sum = may_cast ? NewValue(made, out) : last;
       std::vector<int32_t>& dead = (*dies)[Add("aten.add.Tensor", at, {ValueOf(base), ValueOf(scaled)}, sum)];
       dead = {scaled, base};

@@ -28,7 +28,8 @@ stored = getattr(torch, settings.pop("dtype", "float32"))
 torch.manual_seed(0)
 packs = method.startswith(("qlora", "nf4", "int8"))
 torch.set_default_dtype(asked or (torch.float32 if method.endswith("amp") and not packs else stored))
-with torch.device("meta" if packs else "cuda"):
+loads = packs or method == "infer"  # no head that is made and then tied is the most that a forward alone takes
+with torch.device("meta" if loads else "cuda"):
     config = transformers.AutoConfig.for_model(settings.pop("model_type"), **settings)
     model = getattr(transformers, title)(config)
 torch.set_default_dtype(torch.float32)
@@ -39,8 +40,21 @@ def words(length):
     return torch.randint(3, 1000, (batch, length), device="cuda")
 
 
+def load():
+    """As from_pretrained loads the model: one weight after another, each once."""
+    made = {}
+    for module in model.modules():
+        for key, parameter in module.named_parameters(recurse=False):
+            if parameter.is_meta:
+                if parameter not in made:
+                    made[parameter] = torch.nn.Parameter(torch.zeros_like(parameter, device="cuda"), requires_grad=parameter.requires_grad)
+                setattr(module, key, made[parameter])
+        for key, buffer in module.named_buffers(recurse=False):
+            module.register_buffer(key, torch.ones_like(buffer, device="cuda"), persistent=key not in module._non_persistent_buffers_set)
+
+
 def load_packed():
-    """As from_pretrained(quantization_config=BitsAndBytesConfig(...)) loads the model: one weight after another."""
+    """As from_pretrained(quantization_config=BitsAndBytesConfig(...)) loads the model."""
     import bitsandbytes
     from transformers.pytorch_utils import Conv1D
     from transformers.quantizers.base import get_keys_to_not_convert
@@ -72,6 +86,8 @@ def load_packed():
 
 if packs:
     load_packed()
+elif loads:
+    load()
 trains = method not in ("infer", "nf4", "int8", "generate")
 if title.endswith("ImageClassification"):
     size = lengths.get("image", 224 if title.startswith("Dinov2") else config.image_size)
