@@ -91,7 +91,7 @@ void NoteIdle(Options* options) {
   const Mode mode = options->spec.mode;
   for (const OptionRow& row : OptionRows()) {
     if (!TakenBy(row, options->verb) || !options->Given(row.flag + 2) || (row.modes & Bit(mode)) != 0) continue;
-    options->notes.Add({"idle-option", Severity::kWarning, row.flag,
+    options->notes.Add({"idle-option", Severity::kNote, row.flag,
                         "it changes nothing with --mode " + std::string(Name(mode)), "leave it out"});
   }
 }
