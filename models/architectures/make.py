@@ -111,8 +111,8 @@ def defaults(family, points, names):
             except Exception:  # of others that do not go with it
                 return getattr(family.configured({}), key, Unfit)
 
-        if key in family.defaults:
-            continue
+        if key in family.defaults or (key in family.requires and family.requires[key] is None):
+            continue  # none of it was recorded, whatever the class makes of that
         left_out = [taken({k: v for k, v in point.items() if k != key}) for point in points]
         if Unfit in left_out:
             continue

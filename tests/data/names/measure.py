@@ -49,6 +49,23 @@ sdxl amp 1|sdxl amp-fp16 2 checkpoint|sdxl lora-amp 1 checkpoint|sdxl lora-amp-f
 sd3-medium amp 1|sd3-medium lora-amp 1|sd3-medium lora-amp 4 checkpoint|sd3-medium lora-amp 2 height=512 width=768 text=333|flux-dev lora-amp 1 checkpoint|flux-dev lora-amp 1 height=512 width=512|flux-dev infer-bf16 1|flux-schnell lora-amp 2 height=768 width=768 checkpoint
 sd-2.1 lora-amp-fp16 2|sd3.5-large lora-amp 1 height=512 width=512 checkpoint
 vit-base-patch16-224 full 8|vit-base-patch16-224 amp 16|vit-large-patch16-224 full 4
+olmo-2-1b full 1 sequence=256 checkpoint|pythia-160m full 4 sequence=256 checkpoint|t5-small full 8 sequence=256 target=64 checkpoint|mt5-small full 4 sequence=128 target=64 checkpoint
+flan-t5-base full 4 sequence=128 target=128 checkpoint|bart-base full 4 sequence=256 target=64 checkpoint|whisper-tiny full 4 target=64 checkpoint|bert-base-uncased full 8 sequence=128 checkpoint
+roberta-base full 8 sequence=256 checkpoint|distilbert-base-uncased full 16 sequence=128 checkpoint|vit-base-patch16-224 full 32 checkpoint|modernbert-base full 8 sequence=512 checkpoint
+opt-125m full 8 sequence=512 checkpoint|gemma-3-270m amp 2 sequence=512 checkpoint|phi-1.5 full 4 sequence=1024 checkpoint|clip-vit-base-patch32 full 64 checkpoint
+siglip-base-patch16-224 full 16 checkpoint|dinov2-small amp 64 image=224 checkpoint|gpt2 amp 8 sequence=1024 checkpoint|qwen2.5-0.5b lora-amp 2 sequence=512
+qwen2.5-0.5b full 2 sequence=256 fp32|qwen2.5-0.5b lora 2 sequence=256 fp32|bert-base-uncased lora 8 sequence=128 checkpoint|bert-base-uncased full 8 sequence=128 bf16
+llama-3.2-1b lora-amp 2 sequence=512 bf16|qwen2.5-0.5b lora-amp 2 sequence=512 bf16 checkpoint|qwen3-0.6b amp 2 sequence=256 bf16|llama-3.2-1b qlora-amp 2 sequence=512 bf16
+modernbert-base full 8 sequence=1024 checkpoint|mt5-small qlora-amp 2 sequence=256 target=64 checkpoint|bert-base-uncased lora 8 sequence=256 checkpoint|t5-base lora-amp 2 sequence=128 target=64 checkpoint on=all-linear
+mistral-7b-instruct-v0.2 lora 2 sequence=256|opt-2.7b lora 2 sequence=256 checkpoint fp32 on=all-linear|smollm3-3b lora-amp 1 sequence=1024 bf16 on=all-linear|bart-large qlora 4 sequence=512 target=32 checkpoint
+gemma-2-2b infer 2 sequence=256|qwen2.5-coder-1.5b-instruct qlora-amp 1 sequence=512 checkpoint on=all-linear|xlm-roberta-large full 1 sequence=512|opt-1.3b full 1 sequence=512
+qwen3-30b-a3b lora 1 sequence=256 on=q_proj+v_proj|smollm3-3b lora-amp 1 sequence=128 bf16 on=all-linear|t5-large infer 8 sequence=128 target=32|qwen3-30b-a3b lora 1 sequence=512 on=q_proj+v_proj checkpoint
+whisper-large-v3-turbo full 4 target=64 checkpoint bf16|distilbert-base-uncased lora-amp 8 sequence=512 checkpoint on=all-linear|modernbert-base qlora-amp 1 sequence=512 on=all-linear|olmo-2-7b infer 8 sequence=1024
+gemma-3-270m full 2 sequence=1024|whisper-tiny qlora 2 target=32 checkpoint on=all-linear|falcon-7b lora 1 sequence=256|gemma-2-2b-it amp 4 sequence=512
+granite-3.1-2b lora 1 sequence=512 on=q_proj+v_proj|roberta-base lora 1 sequence=512 checkpoint|modernbert-base infer 4 sequence=512|granite-3.1-2b full 1 sequence=256 checkpoint
+qwen2.5-math-1.5b lora 1 sequence=256 checkpoint|gemma-3-1b lora 1 sequence=1024 checkpoint|distilbert-base-uncased amp 4 sequence=512 checkpoint|falcon-7b qlora 1 sequence=512 checkpoint
+whisper-small lora 1 target=32 checkpoint on=all-linear|qwen1.5-0.5b full 2 sequence=256|opt-1.3b lora 1 sequence=256 checkpoint|roberta-large lora 2 sequence=512
+opt-6.7b lora 4 sequence=1024|dinov2-small full 1 image=224 checkpoint bf16|gemma-3-1b-it full 2 sequence=512 checkpoint
 """
 
 here = pathlib.Path(__file__).resolve().parent
