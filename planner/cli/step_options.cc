@@ -203,11 +203,12 @@ constexpr OptionRow kStepRows[] = {
           if (!named || (!asked && !s->options.weights))
             row.phrase = "precision " + row.text + (named ? " (as its config.json says)" : " (as the file says)");
         }),
-    OptionRow{"--weights", "TYPE",
-              "bf16, fp16 or fp32: the type in which a model that is given by its name is loaded [as --precision says]; "
-              "--weights bf16 --precision amp-bf16 is a model in bf16 under autocast, as TrainingArguments(bf16=True) "
-              "runs what from_pretrained loads",
-              kGraph, kModel, Into<&Options::weights, ParseWeights>}
+    OptionRow{
+        "--weights", "TYPE",
+        "bf16, fp16 or fp32: the type in which a model that is given by its name is loaded [as --precision says]; "
+        "--weights bf16 --precision amp-bf16 is a model in bf16 under autocast, as TrainingArguments(bf16=True) "
+        "runs what from_pretrained loads",
+        kGraph, kModel, Into<&Options::weights, ParseWeights>}
         .Words([]() -> std::vector<std::string> {
           return {"bf16", "fp16", "fp32"};
         })

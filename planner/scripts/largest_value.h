@@ -32,7 +32,7 @@ struct TriedValue {
   int64_t value = 0;
   bool fits = false;
   Bytes requested, allocated, reserved;  // peaks; of one that failed: what was held then
-  std::array<Bytes, kPhases> phases;           // the peaks of requested by phase
+  std::array<Bytes, kPhases> phases;     // the peaks of requested by phase
   Bytes stuck;                           // of one that failed: held of the card, and free in pieces
   bool operator==(const TriedValue&) const = default;
 };

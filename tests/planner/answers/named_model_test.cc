@@ -98,7 +98,8 @@ TEST_CASE("named models: --weights says the type that a model is loaded in") {
   const Row rows[] = {
       {"estimate llama-3.2-1b --lora 8 --weights bf16 --precision amp-bf16 --dim sequence=64", "weights in bfloat16"},
       {"estimate bert-base-uncased --weights bf16 --dim sequence=64", "precision bf16,"},
-      {"estimate llama-3.2-1b --lora 8 --quant nf4 --weights bf16 --precision amp-bf16 --dim sequence=64", "quant nf4, dim sequence=64"},
+      {"estimate llama-3.2-1b --lora 8 --quant nf4 --weights bf16 --precision amp-bf16 --dim sequence=64",
+       "quant nf4, dim sequence=64"},
       {"estimate llama-3.2-1b --weights fp32 --precision bf16", "type --precision fp32, or --precision amp-bf16"},
       {"estimate llama-3.2-1b --weights int8", "type --weights bf16, fp16 or fp32"},
       {"estimate sdxl --weights bf16", "--weights: what the training scripts of diffusers load"},
