@@ -61,9 +61,9 @@ mistral-7b-instruct-v0.2 lora 2 sequence=256|opt-2.7b lora 2 sequence=256 checkp
 gemma-2-2b infer 2 sequence=256|qwen2.5-coder-1.5b-instruct qlora-amp 1 sequence=512 checkpoint on=all-linear|xlm-roberta-large full 1 sequence=512|opt-1.3b full 1 sequence=512
 qwen3-30b-a3b lora 1 sequence=256 on=q_proj+v_proj|smollm3-3b lora-amp 1 sequence=128 bf16 on=all-linear|t5-large infer 8 sequence=128 target=32|qwen3-30b-a3b lora 1 sequence=512 on=q_proj+v_proj checkpoint
 whisper-large-v3-turbo full 4 target=64 checkpoint bf16|distilbert-base-uncased lora-amp 8 sequence=512 checkpoint on=all-linear|modernbert-base qlora-amp 1 sequence=512 on=all-linear|olmo-2-7b infer 8 sequence=1024
-gemma-3-270m full 2 sequence=1024|whisper-tiny qlora 2 target=32 checkpoint on=all-linear|falcon-7b lora 1 sequence=256|gemma-2-2b-it amp 4 sequence=512
+gemma-3-270m full 2 sequence=1024|whisper-tiny qlora 2 target=32 checkpoint on=all-linear|gemma-2-2b-it amp 4 sequence=512
 granite-3.1-2b lora 1 sequence=512 on=q_proj+v_proj|roberta-base lora 1 sequence=512 checkpoint|modernbert-base infer 4 sequence=512|granite-3.1-2b full 1 sequence=256 checkpoint
-qwen2.5-math-1.5b lora 1 sequence=256 checkpoint|gemma-3-1b lora 1 sequence=1024 checkpoint|distilbert-base-uncased amp 4 sequence=512 checkpoint|falcon-7b qlora 1 sequence=512 checkpoint
+qwen2.5-math-1.5b lora 1 sequence=256 checkpoint|gemma-3-1b lora 1 sequence=1024 checkpoint|distilbert-base-uncased amp 4 sequence=512 checkpoint
 whisper-small lora 1 target=32 checkpoint on=all-linear|qwen1.5-0.5b full 2 sequence=256|opt-1.3b lora 1 sequence=256 checkpoint|roberta-large lora 2 sequence=512
 opt-6.7b lora 4 sequence=1024|dinov2-small full 1 image=224 checkpoint bf16|gemma-3-1b-it full 2 sequence=512 checkpoint
 """
