@@ -285,7 +285,7 @@ constexpr OptionRow kStepRows[] = {
               "(fully_shard of each layer and of the model), zero1 or zero2 (DeepSpeed's stages, with its "
               "defaults) [none]",
               kGraph, kModel, Into<&TrainingSpec::strategy, ParseStrategy>}
-        .Words(NamesUpTo<Strategy::kZero3>)
+        .Words(NamesUpTo<Strategy::kZero2>)
         .Of(kPyTorchAlone)
         .Shown([](SettingsRows* s) {
           if (s->Trains() && s->spec.strategy != Strategy::kNone) s->Name(Name(s->spec.strategy));
