@@ -139,6 +139,10 @@ QuantizedTypes TypesOfPacked(const Question& question) {
   return types;
 }
 
+Error NotModelled(const char* flag, const std::string& what) {
+  return {ErrorCode::kUsage, flag, "how " + what + " is not modelled", "ask vramplan run about a script that does it"};
+}
+
 // --lora and --quant. `checks`: each layer is a checkpoint; gradient_checkpointing_enable() and peft make what the embeddings
 // return require a gradient then.
 Status Adapt(const Question& question, bool checks, Facts* facts) {
@@ -147,14 +151,20 @@ Status Adapt(const Question& question, bool checks, Facts* facts) {
   // _keep_in_fp32_modules of T5's classes (transformers 5.23)
   const std::vector<std::string> kept =
       model.of_class.find("T5") != std::string::npos ? std::vector<std::string>{"wo"} : std::vector<std::string>();
-  if (question.quant) packed = PackedModules(*facts, MakesWords(model.of_class), kept);
+  if (question.quant) {
+    packed = PackedModules(*facts, MakesWords(model.of_class), kept);
+    if (packed.empty()) return NotModelled("--quant", model.of_class + " is packed");
+  }
   if (question.lora) {
     Lora lora = *question.lora;
     if (lora.targets.empty()) lora.targets = model.templates.lora_targets;
     const std::vector<std::string>& leaves = checks ? model.templates.embeddings : std::vector<std::string>();
     const PackedLayers of_bitsandbytes{packed, question.quant && !question.quant->eight()};
-    if (const Status added = AddLora(lora, of_bitsandbytes, leaves, AdaptersIn(question), facts); !added.ok())
-      return added;
+    if (const Status added = AddLora(lora, of_bitsandbytes, leaves, AdaptersIn(question), facts); !added.ok()) {
+      // peft's own targets are there: the class multiplies by them in another way than torch.nn.Linear.
+      const bool of_peft = question.lora->targets.empty() && !lora.targets.empty();
+      return of_peft ? NotModelled("--lora", "adapters of " + model.of_class + " run") : added;
+    }
   }
   return question.quant ? Quantize(*question.quant, TypesOfPacked(question), packed, facts) : Done();
 }

@@ -66,6 +66,7 @@ granite-3.1-2b lora 1 sequence=512 on=q_proj+v_proj|roberta-base lora 1 sequence
 qwen2.5-math-1.5b lora 1 sequence=256 checkpoint|gemma-3-1b lora 1 sequence=1024 checkpoint|distilbert-base-uncased amp 4 sequence=512 checkpoint
 whisper-small lora 1 target=32 checkpoint on=all-linear|qwen1.5-0.5b full 2 sequence=256|opt-1.3b lora 1 sequence=256 checkpoint|roberta-large lora 2 sequence=512
 opt-6.7b lora 4 sequence=1024|dinov2-small full 1 image=224 checkpoint bf16|gemma-3-1b-it full 2 sequence=512 checkpoint
+falcon-rw-1b full 1 sequence=256|falcon-7b infer 1 sequence=256
 """
 
 here = pathlib.Path(__file__).resolve().parent

@@ -30,6 +30,15 @@ TEST_CASE("named models: what is said of names and lengths that there are not") 
   CHECK(Do("estimate gpt2 --dim batch=2 --dim sequence=16").exit_code == 0);
 }
 
+TEST_CASE("named models: a class whose linear layers are no torch.nn.Linear has no adapters and is not packed") {
+  const Said adapters = Do("estimate falcon-7b --lora 16");
+  CHECK(adapters.exit_code == 2);
+  CHECK(adapters.err.find("--lora: how adapters of FalconForCausalLM run is not modelled") != std::string::npos);
+  const Said packed = Do("estimate falcon-7b --mode infer --quant nf4");
+  CHECK(packed.exit_code == 2);
+  CHECK(packed.err.find("--quant: how FalconForCausalLM is packed is not modelled") != std::string::npos);
+}
+
 TEST_CASE("named models: what is not modelled is said in one line, with what to type") {
   struct Row {
     const char *line, *says;
