@@ -7,6 +7,7 @@
 //   61     x = block(x)              a statement for each block
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,7 +28,7 @@ struct Unit {
 
 struct Executed {
   size_t first = 0, last = 0;  // units
-  int line = 0;                // kNoLine, kLostLine: unknown
+  int64_t line = 0;            // kNoLine, kLostLine: unknown
   std::string text;
   PythonLine read;
   std::vector<std::string> names;  // that the text mentions
