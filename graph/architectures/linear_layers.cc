@@ -18,6 +18,12 @@ std::optional<LinearCall> LinearCallOf(const RecordedProgram::Call& call) {
   return linear ? LinearCall{} : LinearCall{1, 2, 0, true};
 }
 
+RecordedArgument BiasOf(const RecordedProgram::Call& call, const LinearCall& linear) {
+  const bool biased =
+      call.arguments.size() > linear.bias && call.arguments[linear.bias].kind == RecordedArgument::Kind::kValue;
+  return biased ? call.arguments[linear.bias] : RecordedArgument();
+}
+
 LinearPaths::LinearPaths(const RecordedProgram& program) : program_(program) {
   for (const RecordedProgram::Kept& stored : program.stored)
     if (stored.name.ends_with(".weight")) of_weights_.emplace(stored.value, ModuleOfParameter(stored.name));

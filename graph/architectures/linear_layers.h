@@ -24,6 +24,8 @@ struct LinearCall {
   bool transposed = false;  // the weight is [in, out]
 };
 std::optional<LinearCall> LinearCallOf(const RecordedProgram::Call& call);
+// Its operand; no value: the layer has none.
+RecordedArgument BiasOf(const RecordedProgram::Call& call, const LinearCall& linear);
 
 struct LinearLayer {
   std::string path;

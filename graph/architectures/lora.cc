@@ -133,18 +133,15 @@ class Adapting {
     const Shape small = WithLast(in, lora_.rank);
     const int64_t in_width = in[in.rank() - 1].At(1), out_width = out[out.rank() - 1].At(1);
     // Beside packed weights peft casts nothing under autocast (tuners/lora/bnb.py, requires_conversion).
-    const bool leaves_types = in_amp_ && packed_.contains(module);
-    const bool casts = !leaves_types && (in_amp_ ? value(input).type : type) != type_;
+    const bool is_packed = packed_.contains(module);
+    const bool casts = !(in_amp_ && is_packed) && (in_amp_ ? value(input).type : type) != type_;
     // In fp32 it may be under autocast: the layer's input and result are in halves then.
     const bool may_cast = !in_amp_ && type == DType::kFloat32 && type_ == DType::kFloat32;
     const int32_t a = Parameter(module + ".lora_A.default.weight", Shape{Dim(lora_.rank), Dim(in_width)});
     const int32_t b = Parameter(module + ".lora_B.default.weight", Shape{Dim(out_width), Dim(lora_.rank)});
 
-    const bool is_packed = packed_.contains(module);
     const Argument weight = call.arguments[linear.weight];
-    const bool biased =
-        call.arguments.size() > linear.bias && call.arguments[linear.bias].kind == Argument::Kind::kValue;
-    const Argument bias = biased ? call.arguments[linear.bias] : Argument();
+    const Argument bias = BiasOf(call, linear);
     int32_t base = NewValue(type, out);
     call.results[0] = base;
     program_.calls.push_back(std::move(call));
@@ -153,7 +150,7 @@ class Adapting {
       (*dies)[Add("aten.clone.default", at, {ValueOf(result)}, base)] = {result};
     }
     int32_t x = input;
-    const bool may_cast_input = may_cast && !packed_.contains(module);
+    const bool may_cast_input = may_cast && !is_packed;
     if (casts || may_cast_input) Add("aten.to.dtype", at, {ValueOf(input), {}}, x = NewValue(type_, in));
     if (may_cast_input) program_.calls.back().keywords.emplace_back("amp", WordOf("float"));
     int32_t dropped = x;

@@ -71,9 +71,7 @@ void PackProgram(const Packing& packing, RecordedProgram* program) {
     RecordedProgram::Tensor& packed = program->values[static_cast<size_t>(weight->first)];
     int64_t out = packed.shape[0].At(1), in = packed.shape[1].At(1);
     if (linear->transposed) std::swap(out, in);
-    const bool biased =
-        call.arguments.size() > linear->bias && call.arguments[linear->bias].kind == Argument::Kind::kValue;
-    const Argument bias = biased ? call.arguments[linear->bias] : Argument();
+    const Argument bias = BiasOf(call, *linear);
     if (packing.quantization.eight()) {
       call.arguments = {call.arguments[linear->input], call.arguments[linear->weight], bias};
       call.keywords = {
@@ -82,7 +80,8 @@ void PackProgram(const Packing& packing, RecordedProgram* program) {
       continue;
     }
     // bias.data = bias.data.to(x.dtype): from the first forward on (nn/modules.py, Linear4bit.forward)
-    if (biased) program->values[static_cast<size_t>(bias.integer)].type = packing.types.computed;
+    if (bias.kind == Argument::Kind::kValue)
+      program->values[static_cast<size_t>(bias.integer)].type = packing.types.computed;
     call.arguments = {call.arguments[linear->input], call.arguments[linear->weight], bias};
     call.keywords = {{"out", IntegerOf(out)},
                      {"in", IntegerOf(in)},

@@ -29,23 +29,43 @@ DType WeightsIn(const Question& question) {
   return question.spec.precision == Precision::kAmpFp16 ? DType::kFloat16 : DType::kBFloat16;
 }
 
+Error NotModelled(const char* flag, const std::string& what,
+                  const std::string& hint = "ask vramplan run about a script that does it") {
+  return {ErrorCode::kUsage, flag, "how " + what + " is not modelled", hint};
+}
+
 // What DeepSpeed's stages are modelled with: weights in bf16 ("bf16": {"enabled": true}) or fp32, and Adam of torch.optim.
 Status CheckDeepspeed(const Question& question) {
   const TrainingSpec& spec = question.spec;
   const std::string strategy(Name(spec.strategy));
-  const auto refuse = [&](const char* option, const std::string& what, const std::string& hint) {
-    return Error{ErrorCode::kUsage, option, "how " + strategy + what + " is not modelled", hint};
-  };
   const std::string asks = "ask vramplan run --gpus " + std::to_string(spec.ranks) + " about a script";
   if (spec.strategy == Strategy::kZero3)
-    return refuse("--strategy", " gathers weights", "type --strategy zero2 or fsdp2, or " + asks);
-  if (question.named->templates.OfDiffusers()) return refuse("--strategy", " runs a model of diffusers", asks);
-  if (question.quant) return refuse("--quant", " takes packed weights", "type --strategy ddp, or " + asks);
+    return NotModelled("--strategy", strategy + " gathers weights", "type --strategy zero2 or fsdp2, or " + asks);
+  if (question.named->templates.OfDiffusers())
+    return NotModelled("--strategy", strategy + " runs a model of diffusers", asks);
+  if (question.quant)
+    return NotModelled("--quant", strategy + " takes packed weights", "type --strategy ddp, or " + asks);
   if (spec.precision != Precision::kBf16 && spec.precision != Precision::kFp32 && spec.precision != Precision::kTf32)
-    return refuse("--precision", " runs in " + std::string(Name(spec.precision)), "type --precision bf16");
+    return NotModelled("--precision", strategy + " runs in " + std::string(Name(spec.precision)),
+                       "type --precision bf16");
   if (spec.optimizer != Optimizer::kAdam && spec.optimizer != Optimizer::kAdamW)
-    return refuse("--optimizer", " runs " + std::string(Name(spec.optimizer)), "type --optimizer adamw");
+    return NotModelled("--optimizer", strategy + " runs " + std::string(Name(spec.optimizer)),
+                       "type --optimizer adamw");
   return Done();
+}
+
+// Of a model that is named, in its precision: adapters, packed weights and stages that are not modelled together.
+Status CheckModelled(const Question& question) {
+  const TrainingSpec& spec = question.spec;
+  const bool in_amp = IsAutocast(spec.precision);
+  const bool dora = question.lora && question.lora->dora, eight = question.quant && question.quant->eight();
+  if (dora && in_amp) return NotModelled("--lora", "DoRA runs under autocast", "type --precision bf16");
+  if (dora && question.named->templates.OfDiffusers())
+    return NotModelled("--lora", "DoRA runs in a model of diffusers", "leave out dora");
+  if (eight && in_amp)
+    return NotModelled("--quant", "weights in eight bits run under autocast", "type --precision bf16");
+  if (eight && dora) return NotModelled("--quant", "weights in eight bits run with DoRA", "type --quant nf4");
+  return IsDeepspeed(spec.strategy) ? CheckDeepspeed(question) : Done();
 }
 
 // peft's get_peft_model makes adapters in fp32; add_adapter of diffusers in the type of the layer, which the scripts make
@@ -139,10 +159,6 @@ QuantizedTypes TypesOfPacked(const Question& question) {
   return types;
 }
 
-Error NotModelled(const char* flag, const std::string& what) {
-  return {ErrorCode::kUsage, flag, "how " + what + " is not modelled", "ask vramplan run about a script that does it"};
-}
-
 // --lora and --quant. `checks`: each layer is a checkpoint; gradient_checkpointing_enable() and peft make what the embeddings
 // return require a gradient then.
 Status Adapt(const Question& question, bool checks, Facts* facts) {
@@ -222,14 +238,14 @@ Status TakeNamed(Question* question) {
     return Error{ErrorCode::kUsage, "--quant", "packed weights are not trained themselves",
                  "type --lora 16 beside it, or --mode infer"};
   if (question->quant && (*found)->templates.OfDiffusers())
-    return Error{ErrorCode::kUsage, "--quant", "how diffusers packs weights is not modelled",
-                 "leave it out, or ask vramplan run about a script that loads the model so"};
+    return NotModelled("--quant", "diffusers packs weights",
+                       "leave it out, or ask vramplan run about a script that loads the model so");
+  const std::string ddp_or_run =
+      "type --strategy ddp, or ask vramplan run --gpus " + std::to_string(spec.ranks) + " about a script";
   if (spec.strategy == Strategy::kFsdp2 && (*found)->templates.OfDiffusers())  // no row of it is measured
-    return Error{ErrorCode::kUsage, "--strategy", "how fsdp2 shards a model of diffusers is not modelled",
-                 "type --strategy ddp, or ask vramplan run --gpus " + std::to_string(spec.ranks) + " about a script"};
+    return NotModelled("--strategy", "fsdp2 shards a model of diffusers", ddp_or_run);
   if (question->quant && spec.strategy == Strategy::kFsdp2)  // a Params4bit is no tensor that fully_shard splits
-    return Error{ErrorCode::kUsage, "--quant", "how fsdp2 shards packed weights is not modelled",
-                 "type --strategy ddp, or ask vramplan run --gpus " + std::to_string(spec.ranks) + " about a script"};
+    return NotModelled("--quant", "fsdp2 shards packed weights", ddp_or_run);
   if (spec.strategy != Strategy::kNone && spec.mode != Mode::kTrain)
     return Error{ErrorCode::kUsage, "--strategy", "it is for a training", "leave out --strategy and --gpus"};
   const std::optional<Precision> weights = PrecisionOfWeights((*found)->weights_type);
@@ -239,20 +255,7 @@ Status TakeNamed(Question* question) {
   if (const Status taken = TakeWeights(question, **found); !taken.ok()) return taken;
   if (IsWithoutGradients(spec.mode) && !spec.given.contains("loss")) spec.loss = Loss::kNone;  // no labels are given
   question->named = std::make_shared<const NamedModel>(**std::move(found));
-  if (question->lora && question->lora->dora &&
-      (IsAutocast(spec.precision) || question->named->templates.OfDiffusers()))
-    return Error{ErrorCode::kUsage, "--lora",
-                 std::string("how DoRA runs ") +
-                     (IsAutocast(spec.precision) ? "under autocast" : "in a model of diffusers") + " is not modelled",
-                 IsAutocast(spec.precision) ? "type --precision bf16" : "leave out dora"};
-  if (question->quant && question->quant->eight() &&
-      (IsAutocast(spec.precision) || (question->lora && question->lora->dora)))
-    return Error{ErrorCode::kUsage, "--quant",
-                 std::string("how weights in eight bits run ") +
-                     (IsAutocast(spec.precision) ? "under autocast" : "with DoRA") + " is not modelled",
-                 IsAutocast(spec.precision) ? "type --precision bf16" : "type --quant nf4"};
-  if (IsDeepspeed(spec.strategy))
-    if (const Status modelled = CheckDeepspeed(*question); !modelled.ok()) return modelled;
+  if (const Status modelled = CheckModelled(*question); !modelled.ok()) return modelled;
   const bool in_halves = IsHalf(WeightsIn(*question));
   spec.recorded_in_fp32 = !in_halves;
   spec.precision_of_file = in_halves || (question->named->templates.OfDiffusers() && question->lora);  // FreezesHalves

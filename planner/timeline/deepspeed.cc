@@ -12,8 +12,7 @@ namespace {
 using eager::Eager;
 using eager::Storage;
 
-constexpr int64_t kReduceBucket = 500'000'000;  // config.py, reduce_bucket_size
-constexpr int64_t kAlignment = 2;               // nccl_start_alignment_factor
+constexpr int64_t kAlignment = 2;  // nccl_start_alignment_factor
 
 Shape Flat(int64_t elements) { return Shape{Dim(elements)}; }
 

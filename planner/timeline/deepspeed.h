@@ -11,11 +11,15 @@
 // holds itself is not counted.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "planner/semantics/eager.h"
 
 namespace vramplan {
+
+// Elements of its bucket of gradients: the default of reduce_bucket_size.
+inline constexpr int64_t kReduceBucket = 500'000'000;
 
 class DeepspeedZero {
  public:

@@ -7,6 +7,7 @@
 #include "planner/report/writing/numbers.h"
 #include "planner/report/writing/quoting.h"
 #include "planner/spec/nearest.h"
+#include "planner/timeline/deepspeed.h"
 
 namespace vramplan {
 namespace {
@@ -110,7 +111,7 @@ std::string Deepspeed(const SnippetOf& of) {
   Json zero = Json::Object();
   zero.Set("stage", shares ? 1 + static_cast<int>(of.spec.strategy) - static_cast<int>(Strategy::kZero1) : 0);
   if (shares) {  // what the answer is for: the defaults of DeepSpeed 0.19 (runtime/zero/config.py)
-    zero.Set("reduce_bucket_size", 500'000'000).Set("overlap_comm", false).Set("contiguous_gradients", true);
+    zero.Set("reduce_bucket_size", kReduceBucket).Set("overlap_comm", false).Set("contiguous_gradients", true);
   }
   object.Set("zero_optimization", std::move(zero));
   return Print(object);
