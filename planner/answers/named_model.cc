@@ -39,8 +39,6 @@ Status CheckDeepspeed(const Question& question) {
   const TrainingSpec& spec = question.spec;
   const std::string strategy(Name(spec.strategy));
   const std::string asks = "ask vramplan run --gpus " + std::to_string(spec.ranks) + " about a script";
-  if (spec.strategy == Strategy::kZero3)
-    return NotModelled("--strategy", strategy + " gathers weights", "type --strategy zero2 or fsdp2, or " + asks);
   if (question.named->templates.OfDiffusers())
     return NotModelled("--strategy", strategy + " runs a model of diffusers", asks);
   if (question.quant)
