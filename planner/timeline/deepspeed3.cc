@@ -49,7 +49,7 @@ DeepspeedZero3::DeepspeedZero3(Eager& e, const Layers& layers, std::map<ValueId,
     }
     module_of_.push_back(module->second);
     again_.push_back(
-        std::ranges::any_of(e.spec().checkpoint, [&](const std::string& path) { return IsIn(of.module, path); }));
+        std::ranges::any_of(e.spec().checkpoint, [&](const std::string& path) { return of.module != path && IsIn(of.module, path); }));
     opens_[of.first].push_back(call);
     closes_[of.last].insert(closes_[of.last].begin(), call);  // inner calls end first
   }
@@ -67,14 +67,14 @@ void DeepspeedZero3::MakeFlat() {
   for (const size_t number : trained_) gathered_.DropPart(number);
   e_.origin.op = "deepspeed.defragment";
   e_.category = Category::kParameters;
-  master_ = e_.Empty(Flat(part_), type_);
-  flat_ = master_->storage;
+  flat_ = e_.Empty(Flat(part_), type_)->storage;
   e_.category = Category::kTemporaries;
   found_inf_ = e_.Empty(Flat(1), DType::kBool)->storage;
   barrier_ = e_.Empty(Flat(1), DType::kUint8)->storage;
-  if (type_ != DType::kFloat32) {  // to(fp32), clone()
+  {  // to(fp32).clone(), of fp32 too: its check for that compares a device with the name of one
     e_.origin.op = "deepspeed.create_fp32_partitions";
-    const eager::Tensor converted = e_.Empty(Flat(part_), DType::kFloat32);
+    eager::Tensor converted;
+    if (type_ != DType::kFloat32) converted = e_.Empty(Flat(part_), DType::kFloat32);
     e_.category = Category::kParameters;
     master_ = e_.Empty(Flat(part_), DType::kFloat32);
   }
