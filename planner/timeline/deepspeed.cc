@@ -39,6 +39,7 @@ DeepspeedZero::DeepspeedZero(Eager& e, std::vector<eager::Tensor> trained)
   master_ = e.Empty(Flat(part_), type_);  // detach().clone().to(fp32)
   if (type_ != DType::kFloat32) master_ = e.Empty(Flat(part_), DType::kFloat32);
   master_->requires_grad = true;
+  masters_.push_back(master_);
   e.category = Category::kTemporaries;
   e.origin.op = "deepspeed.initialize_optimizer_states";
   const eager::Tensor zeros = e.Empty(Flat(part_), DType::kFloat32);
@@ -167,10 +168,11 @@ void DeepspeedZero::BeforeStep() {
   e_.category = before;
 }
 
-void DeepspeedZero::AfterStep() {
+bool DeepspeedZero::AfterStep() {
   if (master_) master_->grad = eager::Tensor();
   norm_ = eager::Tensor();
   norm_of_engine_ = last_norm_;  // engine.get_global_grad_norm()
+  return false;
 }
 
 }  // namespace vramplan

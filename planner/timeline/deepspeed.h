@@ -32,18 +32,18 @@ class DeepspeedEngine {
   virtual ~DeepspeedEngine() { e_.accumulated = nullptr; }
 
   // What the optimizer has.
-  const eager::Tensor& master() const { return master_; }
+  const std::vector<eager::Tensor>& masters() const { return masters_; }
   // engine.backward(loss): what is differentiated.
   eager::Tensor Scale(const eager::Tensor& loss);
   virtual void EndBackward(bool last_micro_batch) = 0;
-  // engine.step(), around the optimizer's.
+  // engine.step(), around the optimizer's. True: another one follows, of other masters.
   virtual void BeforeStep() = 0;
-  virtual void AfterStep() = 0;
+  virtual bool AfterStep() = 0;
 
  protected:
   void DropScaled();
   eager::Eager& e_;
-  eager::Tensor master_;
+  std::vector<eager::Tensor> masters_;
 
  private:
   std::vector<eager::Tensor> scaled_;
@@ -56,7 +56,7 @@ class DeepspeedZero : public DeepspeedEngine {
   DeepspeedZero(eager::Eager& e, std::vector<eager::Tensor> trained);
   void EndBackward(bool last_micro_batch) override;
   void BeforeStep() override;
-  void AfterStep() override;
+  bool AfterStep() override;
 
  private:
   bool IsMine(size_t parameter) const { return begins_[parameter] < part_; }
@@ -71,6 +71,7 @@ class DeepspeedZero : public DeepspeedEngine {
   DType type_ = DType::kBFloat16;
   int64_t part_ = 0;  // elements
   eager::Storage flat_;
+  eager::Tensor master_;
   eager::Tensor bucket_;
   std::vector<size_t> in_bucket_;
   int64_t filled_ = 0;

@@ -11,7 +11,8 @@ namespace {
 
 using eager::Eager;
 
-constexpr uint8_t kReductionStream = 2;  // stream (stage3.py, reduce_and_partition_stream)
+constexpr int64_t kSubGroup = 1'000'000'000;  // elements of this rank's parts (runtime/zero/config.py, sub_group_size)
+constexpr uint8_t kReductionStream = 2;       // stream (stage3.py, reduce_and_partition_stream)
 
 bool IsIn(const std::string& path, const std::string& module) {
   return path == module || (path.starts_with(module) && (path[module.size()] == '.' || path[module.size()] == '/'));
@@ -48,8 +49,8 @@ DeepspeedZero3::DeepspeedZero3(Eager& e, const Layers& layers, std::map<ValueId,
       module->second = gathered_.AddModule(std::move(own));
     }
     module_of_.push_back(module->second);
-    again_.push_back(
-        std::ranges::any_of(e.spec().checkpoint, [&](const std::string& path) { return of.module != path && IsIn(of.module, path); }));
+    again_.push_back(std::ranges::any_of(
+        e.spec().checkpoint, [&](const std::string& path) { return of.module != path && IsIn(of.module, path); }));
     opens_[of.first].push_back(call);
     closes_[of.last].insert(closes_[of.last].begin(), call);  // inner calls end first
   }
@@ -62,7 +63,12 @@ DeepspeedZero3::~DeepspeedZero3() { e_.owner = nullptr; }
 
 void DeepspeedZero3::MakeFlat() {
   type_ = tensors_.front()->dtype;
-  for (const size_t number : trained_) part_ += gathered_.PartOf(number);
+  for (const size_t number : trained_) {  // _create_fp16_sub_groups
+    if (groups_.empty() || groups_.back().part >= kSubGroup) groups_.emplace_back();
+    groups_.back().part += gathered_.PartOf(number);
+    ++groups_.back().tensors;
+    part_ += gathered_.PartOf(number);
+  }
   // defragment: the parts wait on the host.
   for (const size_t number : trained_) gathered_.DropPart(number);
   e_.origin.op = "deepspeed.defragment";
@@ -71,17 +77,21 @@ void DeepspeedZero3::MakeFlat() {
   e_.category = Category::kTemporaries;
   found_inf_ = e_.Empty(Flat(1), DType::kBool)->storage;
   barrier_ = e_.Empty(Flat(1), DType::kUint8)->storage;
-  {  // to(fp32).clone(), of fp32 too: its check for that compares a device with the name of one
-    e_.origin.op = "deepspeed.create_fp32_partitions";
-    eager::Tensor converted;
-    if (type_ != DType::kFloat32) converted = e_.Empty(Flat(part_), DType::kFloat32);
+  e_.origin.op = "deepspeed.create_fp32_partitions";
+  int64_t largest = 0;
+  eager::Tensor converted;  // to(fp32).clone(), of fp32 too: its check for that compares a device with the name of one
+  for (const Group& group : groups_) {
+    largest = std::max(largest, group.part);
+    e_.category = Category::kTemporaries;
+    if (type_ != DType::kFloat32) converted = e_.Empty(Flat(group.part), DType::kFloat32);
     e_.category = Category::kParameters;
-    master_ = e_.Empty(Flat(part_), DType::kFloat32);
+    masters_.push_back(e_.Empty(Flat(group.part), DType::kFloat32));
+    masters_.back()->requires_grad = true;
   }
-  master_->requires_grad = true;
+  converted = eager::Tensor();
   e_.category = Category::kTemporaries;
   e_.origin.op = "deepspeed.initialize_optimizer_states";
-  { const eager::Tensor zeros = e_.Empty(Flat(part_), DType::kFloat32); }
+  { const eager::Tensor zeros = e_.Empty(Flat(largest), DType::kFloat32); }
   e_.origin.op = "deepspeed.setup_for_real_optimizer";
   bucket_ = e_.Empty(Flat(kReduceBucket), type_)->storage;
   e_.category = Category::kGradients;
@@ -200,28 +210,42 @@ void DeepspeedZero3::EndBackward(bool) {
 
 void DeepspeedZero3::BeforeStep() {
   if (!gradients_) return;
-  gathered_.FreeAll();
   const Category before = std::exchange(e_.category, Category::kTemporaries);
-  e_.origin.op = "deepspeed.get_grad_norm_direct";
-  std::vector<eager::Tensor> norms;
-  for (const size_t number : trained_)
-    norms.push_back(VectorNorm(e_, e_.Empty(Flat(gathered_.PartOf(number)), DType::kFloat64)));
-  for (eager::Tensor& norm : norms_) norm = e_.Empty(Shape(), DType::kFloat64);
-  norms.clear();
+  if (group_ == 0) {
+    gathered_.FreeAll();
+    MakeNorms();
+  }
   e_.origin.op = "deepspeed.step";
   e_.category = Category::kGradients;
-  eager::Tensor flat = e_.Empty(Flat(part_), type_);
-  if (trained_.size() == 1) flat = eager::Tensor();
-  master_->grad = type_ == DType::kFloat32 && flat ? flat : e_.Empty(Flat(part_), DType::kFloat32);
+  const Group& group = groups_[group_];
+  eager::Tensor flat;
+  if (group.tensors > 1 || type_ == DType::kFloat32) flat = e_.Empty(Flat(group.part), type_);
+  masters_[group_]->grad = type_ == DType::kFloat32 ? flat : e_.Empty(Flat(group.part), DType::kFloat32);
   e_.category = before;
 }
 
-void DeepspeedZero3::AfterStep() {
-  if (!master_) return;
-  master_->grad = eager::Tensor();
+void DeepspeedZero3::MakeNorms() {
+  e_.origin.op = "deepspeed.get_grad_norm_direct";
+  size_t first = 0;
+  for (const Group& group : groups_) {
+    std::vector<eager::Tensor> norms;
+    for (size_t i = 0; i < group.tensors; ++i)
+      norms.push_back(VectorNorm(e_, e_.Empty(Flat(gathered_.PartOf(trained_[first + i])), DType::kFloat64)));
+    norms_.push_back(e_.Empty(Shape(), DType::kFloat64));
+    first += group.tensors;
+  }
+  for (int i = 0; i < 2; ++i) norms_.push_back(e_.Empty(Shape(), DType::kFloat64));  // of all, and without a loss scale
+}
+
+bool DeepspeedZero3::AfterStep() {
+  if (!gradients_) return false;
+  masters_[group_]->grad = eager::Tensor();
+  if (++group_ < groups_.size()) return true;
+  group_ = 0;
   gathered_.GatherPersistent();
   norm_of_engine_ = norms_.back();  // engine.get_global_grad_norm()
-  norms_ = {};
+  norms_.clear();
+  return false;
 }
 
 }  // namespace vramplan

@@ -5,14 +5,14 @@
 //   forward   GatheredParameters, at the begin and the end of each module call
 //   backward  the same; a gradient moves into the bucket as it is ready, a full one is cut into the ranks' parts in a block
 //             of its own, of which this rank's are added to the gradients
-//   step      no parameter is whole; the gradients are made flat, then fp32; the optimizer has one parameter, the master
+//   step      no parameter is whole; the gradients are made flat, then fp32; the optimizer has one parameter, the master.
+//             Of more than 1e9 elements of this rank these are several, one after another
 //
 // Sources: DeepSpeed 0.19.8, runtime/zero/stage3.py and runtime/comm/coalesced_collectives.py, at the defaults of
 // runtime/zero/config.py. torch.nn.functional.linear is replaced (runtime/zero/linear.py). What NCCL holds itself is not
 // counted.
 #pragma once
 
-#include <array>
 #include <map>
 #include <vector>
 
@@ -36,7 +36,7 @@ class DeepspeedZero3 : public DeepspeedEngine, private eager::ParameterOwner {
 
   void EndBackward(bool last_micro_batch) override;
   void BeforeStep() override;
-  void AfterStep() override;
+  bool AfterStep() override;
 
  private:
   bool Gather(eager::TensorImpl& parameter) override { return gathered_.GatherAlone(parameter); }
@@ -47,6 +47,7 @@ class DeepspeedZero3 : public DeepspeedEngine, private eager::ParameterOwner {
   void MakeFlat();
   void Accumulated(eager::TensorImpl& parameter);
   void Reduce();
+  void MakeNorms();
 
   GatheredParameters gathered_;
   std::vector<ModuleCall> calls_;
@@ -56,12 +57,18 @@ class DeepspeedZero3 : public DeepspeedEngine, private eager::ParameterOwner {
   std::vector<std::vector<std::pair<ValueId, eager::Tensor>>> outside_;  // by call: values that it sees by other names
   std::vector<size_t> trained_;                                          // numbers in gathered_
   std::vector<eager::Tensor> tensors_;                                   // of trained_
+  struct Group {                                                         // the optimizer steps of one after another
+    int64_t part = 0;
+    size_t tensors = 0;
+  };
+  std::vector<Group> groups_;
+  size_t group_ = 0;
   DType type_ = DType::kBFloat16;
   int64_t part_ = 0;  // elements of all parts of trained ones
   eager::Storage flat_, gradients_, bucket_, found_inf_, barrier_;
   std::vector<size_t> in_bucket_;  // indices into tensors_
   int64_t filled_ = 0;
-  std::array<eager::Tensor, 3> norms_;  // of the parameters, of their groups, and that without the scale of the loss
+  std::vector<eager::Tensor> norms_;
   eager::Tensor norm_of_engine_;
 };
 

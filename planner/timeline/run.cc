@@ -112,7 +112,7 @@ ModelRun::ModelRun(Eager& e, Recorder& recorder, const Layers& layers, std::vect
   }
   if (e.spec().strategy == Strategy::kDdp && e.spec().mode == Mode::kTrain) buckets_ = BucketsOf(e, trained_);
   if (IsDeepspeed(e.spec().strategy) && zero_ == nullptr) zero_ = std::make_unique<DeepspeedZero>(e, trained_);
-  if (zero_) trained_ = {zero_->master()};
+  if (zero_) trained_ = zero_->masters();
 }
 
 void ModelRun::MakeInputs() {
@@ -349,9 +349,7 @@ void ModelRun::BeforeStep() {
   if (zero_) zero_->BeforeStep();
 }
 
-void ModelRun::AfterStep() {
-  if (zero_) zero_->AfterStep();
-}
+bool ModelRun::AfterStep() { return zero_ && zero_->AfterStep(); }
 
 eager::Tensor ModelRun::ComputeLoss() {
   e_.category = Category::kActivations;

@@ -42,11 +42,11 @@ class ModelRun : private LayerRunner {
   // loss = criterion(out, target), or a sum of several.
   eager::Tensor ComputeLoss();
 
-  // Around the backward of the loss, and the optimizer's step.
+  // Around the backward of the loss, and the optimizer's step. True: another one follows.
   eager::Tensor BeginBackward(const eager::Tensor& loss);
   void EndBackward(bool last_micro_batch);
   void BeforeStep();
-  void AfterStep();
+  bool AfterStep();
 
   // The end of the mixed precision region, if the forward ran in one.
   void LeaveAutocast() override { autocast_.Leave(); }
