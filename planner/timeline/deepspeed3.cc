@@ -11,8 +11,7 @@ namespace {
 
 using eager::Eager;
 
-constexpr int64_t kSubGroup = 1'000'000'000;  // elements of this rank's parts (runtime/zero/config.py, sub_group_size)
-constexpr uint8_t kReductionStream = 2;       // stream (stage3.py, reduce_and_partition_stream)
+constexpr uint8_t kReductionStream = 2;  // stream (stage3.py, reduce_and_partition_stream)
 
 bool IsIn(const std::string& path, const std::string& module) {
   return path == module || (path.starts_with(module) && (path[module.size()] == '.' || path[module.size()] == '/'));

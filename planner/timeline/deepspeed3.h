@@ -23,6 +23,9 @@
 
 namespace vramplan {
 
+// Elements of this rank's parts that the optimizer steps at a time: the default of sub_group_size.
+inline constexpr int64_t kSubGroup = 1'000'000'000;
+
 class DeepspeedZero3 : public DeepspeedEngine, private eager::ParameterOwner {
  public:
   // The parameters in the order of the module tree, by value.

@@ -6,7 +6,6 @@
 namespace vramplan {
 namespace {
 
-constexpr int64_t kPrefetched = 50'000'000, kMostThere = 1'000'000'000, kReuse = 1'000'000'000, kPersistent = 100'000;
 constexpr uint8_t kGatherStream = 1;  // stream (parameter_offload.py, __allgather_stream)
 
 }  // namespace

@@ -26,6 +26,10 @@
 
 namespace vramplan {
 
+// Elements: gathered ahead of a call, there at most, within which a parameter that is taken again is kept, of one that stays.
+inline constexpr int64_t kPrefetched = 50'000'000, kMostThere = 1'000'000'000, kReuse = 1'000'000'000;
+inline constexpr int64_t kPersistent = 100'000;
+
 class GatheredParameters {
  public:
   explicit GatheredParameters(eager::Eager& e);
