@@ -175,4 +175,16 @@ Result<Timeline> LayOut(const Prepared& prepared, const TrainingSpec& spec, int6
   return ScheduleFor(prepared.layers, prepared.lifetimes.likely, spec, batch, notes);
 }
 
+Result<LaidOutStep> LayOutQuestion(const Question& question, const std::optional<ChosenDevice>& chosen) {
+  Result<Prepared> prepared = Prepare(question);
+  if (!prepared.ok()) return prepared.error();
+  NoteAssumedBatch(&*prepared);
+  if (chosen) prepared->notes.Append(chosen->notes);
+  LaidOutStep step{*std::move(prepared), SpecOf(question, chosen), {}};
+  Result<Timeline> timeline = LayOut(step.prepared, step.spec, step.prepared.question.batch, &step.prepared.notes);
+  if (!timeline.ok()) return timeline.error();
+  step.timeline = *std::move(timeline);
+  return step;
+}
+
 }  // namespace vramplan

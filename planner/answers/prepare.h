@@ -34,6 +34,15 @@ void NoteAssumedBatch(Prepared* prepared);
 // Its step, with the lifetimes that Prepare found.
 Result<Timeline> LayOut(const Prepared& prepared, const TrainingSpec& spec, int64_t batch, Notes* notes);
 
+// A step of a question at its batch, on its card, if there is one.
+struct LaidOutStep {
+  Prepared prepared;
+  TrainingSpec spec;
+  Timeline timeline;
+};
+// Prepare and LayOut for an answer about one batch. Errors: of both.
+Result<LaidOutStep> LayOutQuestion(const Question& question, const std::optional<ChosenDevice>& chosen);
+
 // Reads --second-model into the spec. Its dims are those of the question; it is neither trained nor asked about.
 Status TakeSecondModel(Question* question);
 

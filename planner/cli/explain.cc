@@ -1,8 +1,7 @@
-#include "planner/report/explain.h"
+#include "planner/answers/explain.h"
 
 #include <utility>
 
-#include "planner/answers/prepare.h"
 #include "planner/answers/profile_store.h"
 #include "planner/cli/all_forms.h"
 #include "planner/cli/read_log.h"
@@ -17,20 +16,7 @@
 namespace vramplan {
 namespace {
 
-// Batches that are looked through for the one of the message.
-constexpr int64_t kMostBatch = 65536;
-
 std::string MiBText(Bytes bytes) { return std::to_string(bytes.count() >> 20) + "MiB"; }
-
-// What the message says of the framework, unless it was given: before 2.0 no kernel computed attention as a whole.
-void AssumeVersion(const OutOfMemory& message, TrainingSpec* spec, Notes* notes) {
-  if (!message.before_2 || spec->given.count("framework") != 0 || spec->given.count("attention") != 0) return;
-  spec->framework = Framework{2, 0};
-  spec->attention = Attention::kMath;
-  notes->Add({"assumed-framework", Severity::kNote, "--framework",
-              "the message is of PyTorch before 2.0, so the oldest version and attention in parts are assumed",
-              "give --framework and --attention to change it"});
-}
 
 // What plan takes of what was given here and of what the message says, for the card of the message.
 std::string PlanCommand(const Options& options, const ExplainedStep& step, const std::optional<ChosenDevice>& chosen) {
@@ -63,93 +49,34 @@ struct DrawnBesideIt {
 };
 
 // The step, on the card that was named, or in the room that the message tells of.
-DrawnBesideIt DrawnBeside(const ExplainedStep& step, const Prepared& prepared, const Timeline& timeline,
-                          const TrainingSpec& spec, const Options& options, const ContextBand& context,
-                          const std::optional<ChosenDevice>& chosen) {
+DrawnBesideIt DrawnBeside(const StepOfMessage& of, const Options& options, const std::optional<ChosenDevice>& chosen) {
   std::optional<Device> device;
   if (chosen) {
     device = chosen->device;
-  } else if (step.room > Bytes()) {
+  } else if (of.step.room > Bytes()) {
     device.emplace();
     device->name = "the card of the message";
-    device->usable = step.room + context.likely;
-    device->context = context;
+    device->usable = of.step.room + of.context.likely;
+    device->context = of.context;
   }
-  const DrawnStep drawn{prepared, step.question,     timeline, step.question.batch,
-                        spec,     options.allocator, context,  device};
+  const auto& [prepared, spec, timeline] = of.laid_out;
+  const DrawnStep drawn{prepared, of.step.question,  timeline,   of.step.question.batch,
+                        spec,     options.allocator, of.context, device};
   if (IsStepAlone(options.format)) return {{}, StepAlone(options.format, drawn)};
   return {DrawnPictures(drawn), ""};
 }
 
 // Beside the step of --model.
-Status Compare(Options options, Probe* machine, ExplainReport* report, std::optional<DrawnBesideIt>* drawn) {
-  const OutOfMemory& message = report->message;
+Status Compare(const Options& options, Probe* machine, ExplainReport* report, std::optional<DrawnBesideIt>* drawn) {
   const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
   if (!chosen.ok()) return chosen.error();
-  Notes assumed;
-  AssumeVersion(message, &options.spec, &assumed);
-  Result<Prepared> prepared = Prepare(options);
-  if (!prepared.ok()) return prepared.error();
-  if (*chosen) prepared->notes.Append((*chosen)->notes);
-  prepared->notes.Append(assumed);
-  const TrainingSpec spec = SpecOf(options, *chosen);
-  const auto lay_out = [&](int64_t batch) {
-    Notes already_told;
-    return LayOut(*prepared, spec, batch, &already_told);
-  };
-
-  ExplainedStep step;
-  step.version_told = !assumed.all().empty();
-  const ContextBand context = ContextFor(options, *chosen, spec);
-  std::optional<Bytes> room = RoomOf(message);
-  step.room_told = room.has_value();
-  if (!room && message.capacity && message.place == MemoryPlace::kCard) {
-    const Bytes beside = message.pool.empty() ? context.likely : Bytes();
-    room = std::max(Bytes(), *message.capacity - beside);
-  }
-  if (!room && *chosen) room = (*chosen)->device.CapacityWith(context.likely);
-  int64_t& batch = prepared->question.batch;
-  if (!prepared->question.batch_given && prepared->question.model.has_batch) {
-    step.match = BatchLike(message, lay_out, prepared->layers, options.allocator, room, kMostBatch);
-    step.batch_found = step.match.has_value();
-    if (step.batch_found) {
-      batch = step.match->request.batch;
-    } else {
-      prepared->notes.Add({"assumed-batch", Severity::kNote, "--batch",
-                           "no batch makes a request like that of the message, so batch 1 is assumed",
-                           "give --batch to change it"});
-    }
-  }
-  const Result<Timeline> timeline = LayOut(*prepared, spec, batch, &prepared->notes);
-  if (!timeline.ok()) return timeline.error();
-  if (!step.match) step.match = RequestLike(message, *timeline, prepared->layers, batch, options.allocator, room);
-
-  step.question = prepared->question;
-  step.question.spec = SpecRows(options, spec, step.question, *chosen, context);
-  report->notes.Append(prepared->notes);
-  if (room) {
-    step.room = *room;
-    const Peak within = Replay(*timeline, batch, options.allocator, *room);
-    if (within.out_of_memory)
-      step.refused = DescribeAllocation(*timeline, prepared->layers, batch, *within.out_of_memory);
-    if (step.refused && !options.allocator.expandable_segments && spec.framework >= Framework{2, 1}) {
-      AllocatorConfig expandable = options.allocator;
-      expandable.expandable_segments = true;
-      step.expandable_fits = !Replay(*timeline, batch, expandable, *room).out_of_memory;
-    }
-    if (step.question.model.has_batch) {
-      Result<LargestBatch> largest =
-          FindLargestBatch(lay_out, prepared->layers, options.allocator, *room, step.refused ? 1 : batch);
-      if (!largest.ok()) return largest.error();
-      step.largest = *std::move(largest);
-    }
-    step.plan = PlanCommand(options, step, *chosen);
-  } else {
-    report->notes.Add({"unknown-card", Severity::kNote, "--gpu",
-                       "the message does not give the size of the card, so what fits there is not known",
-                       "name it with --gpu or --gpu-memory"});
-  }
-  if (IsPicture(options.format)) *drawn = DrawnBeside(step, *prepared, *timeline, spec, options, context, *chosen);
+  Result<StepOfMessage> of = ExplainStep(options, report->message, *chosen);
+  if (!of.ok()) return of.error();
+  ExplainedStep& step = of->step;
+  step.question.spec = SpecRows(options, of->laid_out.spec, step.question, *chosen, of->context);
+  if (of->room) step.plan = PlanCommand(options, step, *chosen);
+  report->notes.Append(of->laid_out.prepared.notes);
+  if (IsPicture(options.format)) *drawn = DrawnBeside(*of, options, *chosen);
   report->step = std::move(step);
   return Done();
 }

@@ -143,14 +143,14 @@ constexpr OptionRow kFrameworkRows[] = {
         kAsked, kModel, Texts<&TrainingSpec::checkpoint>}
         .Repeats()
         .Of(kTrainers)
-        .In(kGradients)
+        .In(kMakesGradients)
         .Shown([](SettingsRows* s) { s->List(s->spec.checkpoint); }),
     OptionRow{"--saved", "CALL",
               "an operator call that a checkpointed module saves and does not run again (selective checkpoints), such "
               "as layer1.0:aten.convolution.default:2, the third of that module; repeatable",
               kAsked, kModel, ReadSaved}
         .Repeats()
-        .In(kGradients)
+        .In(kMakesGradients)
         .Shown([](SettingsRows* s) {
           std::vector<std::string> calls;
           for (const SavedCall& call : s->spec.saved) calls.push_back(ToString(call));

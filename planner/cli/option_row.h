@@ -36,7 +36,8 @@ inline constexpr unsigned kEveryRuntime = 0xF, kPyTorchAlone = Bit(Runtime::kPyT
                           kOrt = Bit(Runtime::kOnnxRuntime), kPools = Bit(Runtime::kTensorFlow) | Bit(Runtime::kJax),
                           kTrainers = kEveryRuntime & ~kOrt;
 constexpr unsigned Bit(Mode mode) { return 1U << static_cast<unsigned>(mode); }
-inline constexpr unsigned kEveryMode = 0xF, kTraining = Bit(Mode::kTrain), kGradients = kTraining | Bit(Mode::kEval);
+inline constexpr unsigned kEveryMode = 0xF, kTraining = Bit(Mode::kTrain),
+                          kMakesGradients = kTraining | Bit(Mode::kEval);
 inline constexpr int64_t kMostSteps = 1000000;
 
 struct OptionRow {

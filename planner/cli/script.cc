@@ -1,6 +1,4 @@
 // `vramplan run`: a script on a pretend card, and what it took.
-#include "planner/report/script.h"
-
 #include <fstream>
 #include <iterator>
 
@@ -11,7 +9,7 @@
 #include "planner/picture/script_page.h"
 #include "planner/record/record.h"
 #include "planner/report/request.h"
-#include "planner/report/script_search.h"
+#include "planner/report/run_answer.h"
 #include "planner/scripts/next_run.h"
 #include "planner/scripts/runs.h"
 #include "planner/scripts/search.h"
@@ -69,6 +67,15 @@ bool Fits(const VariedRun& run) {
   return run.largest ? run.largest->largest.has_value() : run.report.verdict != Verdict::kDoesNotFit;
 }
 
+std::string PrintedAs(Format format, const RunAnswer& answer, const Style& style) {
+  if (format == Format::kJson) return Print(ToJson(answer));
+  if (format != Format::kHtml && format != Format::kAll) return PrintRun(answer, style);
+  std::optional<StepPictures> pictures;
+  if (!answer.is_table) pictures = DrawnRunOf(answer.first().report).Pictures();
+  std::string page = PrintRunPage(answer, pictures ? &*pictures : nullptr);
+  return format == Format::kHtml ? page : AllForms(ToJson(answer), PrintRun(answer, style), std::move(page));
+}
+
 }  // namespace
 
 Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machine) {
@@ -106,71 +113,33 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
     varied.push_back(*std::move(run));
   }
   if (const Status used = CheckVaried(options.script, varied); !used) return used.error();
-  VariedRun& first = varied.front();
-  const bool all = options.format == Format::kAll;
-  const bool json = options.format == Format::kJson, page = options.format == Format::kHtml || all;
-  const bool table = options.script.wishes.IsTable();
-  if (!table && !real && !first.largest)
+  RunAnswer answer{.runs = std::move(varied), .is_table = options.script.wishes.IsTable()};
+  VariedRun& first = answer.runs.front();
+  if (!answer.is_table && !real && !first.largest)
     first.report.next = NextOf(*runs, options, options.script, first.values, first.report);
   if (!options.record.empty()) {
     if (const Status recorded = WriteRecord(record, &first.report); !recorded) return recorded.error();
   }
-  std::optional<StepPictures> pictures;
-  if (page && !table) pictures = DrawnRunOf(first.report).Pictures();
-  Outcome outcome;
-  outcome.exit_code = std::ranges::any_of(varied, Fits) ? 0 : kFitsNot;
-  if (table) {
-    outcome.text = json ? Print(ToJson(varied)) : page ? PrintVariedPage(varied) : PrintVaried(varied, style);
-    if (all) outcome.text = AllForms(ToJson(varied), PrintVaried(varied, style), std::move(outcome.text));
-    for (const VariedRun& run : varied) outcome.notes.Append(run.report.notes);
-  } else if (real) {
+  if (real && !answer.is_table) {
     TellProgress("running on " + facts.name);
-    const Result<ScriptReport> there = runs->RunOnRealCard(first.values);
+    Result<ScriptReport> there = runs->RunOnRealCard(first.values);
     if (!there.ok()) return there.error();
-    const Style whole = page ? kWholeLines : style;
-    const std::string text = PrintReal(first.report, *there, facts.name, whole);
-    outcome.text = json   ? Print(RealJson(first.report, *there, facts.name))
-                   : page ? PrintScriptPage(first.report, *pictures, text)
-                          : text;
-    if (all) outcome.text = AllForms(RealJson(first.report, *there, facts.name), text, std::move(outcome.text));
-    outcome.notes = first.report.notes;
-  } else if (options.script.wishes.tries) {
-    const std::vector<ScriptTried> tried = Try(*runs, first.values);
-    outcome.text = json   ? Print(ToJson(tried, first.report))
-                   : page ? PrintTriedPage(tried, first.report, *pictures)
-                          : PrintTried(tried, first.report, style);
-    if (all)
-      outcome.text =
-          AllForms(ToJson(tried, first.report), PrintTried(tried, first.report, style), std::move(outcome.text));
-    outcome.notes = first.report.notes;
-  } else if (first.largest) {
-    if (options.script.wishes.write_back && first.largest->largest) {
-      const Status written = WriteBack(options.script.wishes, *first.largest->largest);
-      if (!written) return written.error();
-    }
-    outcome.text = json   ? Print(ToJson(*first.largest, first.report))
-                   : page ? PrintLargestPage(*first.largest, first.report, *pictures)
-                          : PrintLargest(*first.largest, first.report, style);
-    if (all) {
-      outcome.text = AllForms(ToJson(*first.largest, first.report), PrintLargest(*first.largest, first.report, style),
-                              std::move(outcome.text));
-    }
-    outcome.notes = first.report.notes;
-  } else {
-    outcome.text = json   ? Print(ToJson(first.report))
-                   : page ? PrintScriptPage(first.report, *pictures, PrintScript(first.report, kWholeLines))
-                          : PrintScript(first.report, style);
-    if (all) outcome.text = AllForms(ToJson(first.report), PrintScript(first.report, style), std::move(outcome.text));
-    outcome.notes = first.report.notes;
+    answer.real = RealRun{facts.name, *std::move(there)};
+  } else if (options.script.wishes.tries && !answer.is_table) {
+    answer.tried = Try(*runs, first.values);
+  } else if (first.largest && first.largest->largest && options.script.wishes.write_back) {
+    const Status written = WriteBack(options.script.wishes, *first.largest->largest);
+    if (!written) return written.error();
   }
+  Outcome outcome{.text = PrintedAs(options.format, answer, style), .notes = answer.notes()};
+  outcome.exit_code = std::ranges::any_of(answer.runs, Fits) ? 0 : kFitsNot;
   if (options.format == Format::kRequest) {
-    const std::string answer = PrintScript(first.report, kWholeLines);
-    outcome.text = PrintRequest(
-        {answer.substr(0, answer.find('\n')), first.report.band.device(), std::nullopt, first.report.gpus});
+    const std::string text = PrintScript(first.report, kWholeLines);
+    outcome.text =
+        PrintRequest({text.substr(0, text.find('\n')), first.report.band.device(), std::nullopt, first.report.gpus});
   }
   if (IsStepAlone(options.format)) outcome.text = DrawnRunOf(first.report).Alone(options.format);
-  if (IsPicture(options.format)) outcome.notes = Notes();
-  if (json) outcome.notes = Notes();
+  if (IsPicture(options.format) || options.format == Format::kJson) outcome.notes = Notes();
   return outcome;
 }
 

@@ -1,9 +1,10 @@
-#include "planner/report/trace.h"
+#include "planner/cli/trace.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "planner/allocator/stream.h"
-#include "planner/answers/prepare.h"
+#include "planner/answers/trace.h"
 #include "planner/cli/recorded.h"
 #include "planner/cli/settings.h"
 #include "planner/cli/verbs.h"
@@ -41,61 +42,52 @@ Result<Trace> ReadRecorded(const Options& options, std::optional<int>* step) {
   return ParseTrace(*text, options.compare);
 }
 
+// --problem: the step as a checkpointing problem.
+Result<Outcome> PrintStepProblem(const Options& options, const std::optional<ChosenDevice>& chosen) {
+  Result<Prepared> prepared = Prepare(options);
+  if (!prepared.ok()) return prepared.error();
+  NoteAssumedBatch(&*prepared);
+  if (chosen) prepared->notes.Append(chosen->notes);
+  const Result<RematProblem> problem = StepProblem(prepared->layers, SpecOf(options, chosen),
+                                                   chosen ? chosen->rates : RatesOf(Card()), prepared->question.batch);
+  if (!problem.ok()) return problem.error();
+  return Outcome{.text = WriteProblem(*problem), .notes = prepared->notes};
+}
+
 }  // namespace
+
+Outcome ShowTrace(const Options& options, const LaidOutStep& laid_out, const std::optional<ChosenDevice>& chosen,
+                  TraceReport report, const Style& style) {
+  report.spec = SpecRows(options, laid_out.spec, laid_out.prepared.question, chosen, ContextBand());
+  // Not on the allocator's card.
+  std::erase_if(report.spec, [](const SpecRow& row) { return row.option == "context" || row.option == "reserve"; });
+  if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(report))};
+  return Outcome{.text = PrintTraceReport(report, style), .notes = report.notes};
+}
 
 Result<Outcome> RunTrace(const Options& options, const Style& style, Probe* machine) {
   if (const Status checked = CheckTraceOptions(options); !checked) return checked.error();
   const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
   if (!chosen.ok()) return chosen.error();
-  TraceReport report;
+  if (options.problem) return PrintStepProblem(options, *chosen);
   std::optional<int> step = options.step;
-  if (!options.compare.empty()) {
-    Result<Trace> recorded = ReadRecorded(options, &step);
-    if (!recorded.ok()) return recorded.error();
-    report.recorded = *std::move(recorded);
+  Result<Trace> recorded = Trace();
+  if (!options.compare.empty()) recorded = ReadRecorded(options, &step);
+  if (!recorded.ok()) return recorded.error();
+  const Result<LaidOutStep> laid_out = LayOutQuestion(options, *chosen);
+  if (!laid_out.ok()) return laid_out.error();
+  if (options.compare.empty()) {
+    if (const Status checked = CheckStep(step, laid_out->timeline); !checked) return checked.error();
+    const Result<Trace> trace = TraceOf(laid_out->timeline, laid_out->prepared.layers, step, options.allocator);
+    if (!trace.ok()) return trace.error();
+    return Outcome{.text = PrintTrace(*trace), .notes = laid_out->prepared.notes};
   }
-  Result<Prepared> prepared = Prepare(options);
-  if (!prepared.ok()) return prepared.error();
-  NoteAssumedBatch(&*prepared);
-  if (*chosen) prepared->notes.Append((*chosen)->notes);
-  const TrainingSpec spec = SpecOf(options, *chosen);
-  const int64_t batch = prepared->question.batch;
-  if (options.problem) {
-    const Result<RematProblem> problem =
-        StepProblem(prepared->layers, spec, *chosen ? (*chosen)->rates : RatesOf(Card()), batch);
-    if (!problem.ok()) return problem.error();
-    return Outcome{.text = WriteProblem(*problem), .notes = prepared->notes};
-  }
-  const Result<Timeline> timeline = LayOut(*prepared, spec, batch, &prepared->notes);
-  if (!timeline.ok()) return timeline.error();
-  if (step && *step > timeline->steps) {
-    return Error{ErrorCode::kUsage, "--step", "this run has " + std::to_string(timeline->steps) + " steps",
-                 "type --step " + std::to_string(timeline->steps)};
-  }
-  Result<Trace> trace = TraceOf(*timeline, prepared->layers, step, options.allocator);
-  if (!trace.ok()) return trace.error();
-  if (options.compare.empty()) return Outcome{.text = PrintTrace(*trace), .notes = prepared->notes};
-
-  report.model = FileName(options.model);
-  report.file = FileName(options.compare);
-  report.batch = batch;
-  report.spec = SpecRows(options, spec, prepared->question, *chosen, ContextBand());
-  report.spec.erase(
-      std::remove_if(report.spec.begin(), report.spec.end(),  // not on the allocator's card
-                     [](const SpecRow& row) { return row.option == "context" || row.option == "reserve"; }),
-      report.spec.end());
-  report.step = step ? "step " + std::to_string(*step) : "all steps";
-  report.ours = *std::move(trace);
-  report.comparison = CompareTraces(report.ours, report.recorded);
-  report.notes = prepared->notes;
-  Outcome outcome;
-  if (options.format == Format::kJson) {
-    outcome.text = Print(ToJson(report));
-  } else {
-    outcome.text = PrintTraceReport(report, style);
-    outcome.notes = report.notes;
-  }
-  if (!options.out.empty()) outcome.stream = PrintTrace(report.ours);
+  Result<TraceReport> compared = TraceBeside(*laid_out, step, *std::move(recorded), options.compare, options.allocator);
+  if (!compared.ok()) return compared.error();
+  std::optional<std::string> stream;
+  if (!options.out.empty()) stream = PrintTrace(compared->ours);
+  Outcome outcome = ShowTrace(options, *laid_out, *chosen, *std::move(compared), style);
+  outcome.stream = std::move(stream);
   return outcome;
 }
 

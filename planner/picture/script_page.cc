@@ -107,14 +107,8 @@ std::string Finish(Page page, const ScriptReport& report, const StepPictures& pi
   return PrintPage(page);
 }
 
-}  // namespace
-
-std::string PrintScriptPage(const ScriptReport& report, const StepPictures& pictures, const std::string& answer) {
-  return Finish(Frame(report, answer), report, pictures);
-}
-
-std::string PrintLargestPage(const ScriptLargest& largest, const ScriptReport& report, const StepPictures& pictures) {
-  Page page = Frame(report, PrintLargest(largest, report, kWholeLines));
+// How much each number took.
+void AddLargest(const ScriptLargest& largest, Page* page) {
   std::vector<ScriptTry> tried = largest.tried;
   std::ranges::stable_sort(tried, [](const ScriptTry& a, const ScriptTry& b) { return a.value < b.value; });
   Bytes most;
@@ -130,13 +124,10 @@ std::string PrintLargestPage(const ScriptLargest& largest, const ScriptReport& r
   Markup body;
   AddBarTable({{largest.name, true}, {"it", false}, {"requested", true}, {"allocated", true}, {"reserved", true}}, rows,
               &body);
-  page.Add("By " + largest.name, "Each number that was run; of one that failed, until then.", std::move(body));
-  return Finish(std::move(page), report, pictures);
+  page->Add("By " + largest.name, "Each number that was run; of one that failed, until then.", std::move(body));
 }
 
-std::string PrintTriedPage(const std::vector<ScriptTried>& tried, const ScriptReport& report,
-                           const StepPictures& pictures) {
-  Page page = Frame(report, PrintTried(tried, report, kWholeLines));
+void AddTried(const std::vector<ScriptTried>& tried, const ScriptReport& report, Page* page) {
   const Bytes whole = report.recording.peak().reserved;
   std::vector<BarRow> rows = {{{"as it is", "", ToString(whole), BadgeOf(report.verdict)}, 1, "module"}};
   for (const ScriptTried& change : tried) {
@@ -151,15 +142,15 @@ std::string PrintTriedPage(const std::vector<ScriptTried>& tried, const ScriptRe
   }
   Markup body;
   AddBarTable({{"change", false}, {"what it changed", false}, {"reserved", true}, {"verdict", false}}, rows, &body);
-  page.Add("What was tried", "Each change alone, run again.", std::move(body));
-  return Finish(std::move(page), report, pictures);
+  page->Add("What was tried", "Each change alone, run again.", std::move(body));
 }
 
-std::string PrintVariedPage(const std::vector<VariedRun>& runs) {
+std::string TablePage(const RunAnswer& answer) {
+  const std::vector<VariedRun>& runs = answer.runs;
   Page page;
   page.verb = "run";
   page.title = ScriptName(runs.front().report.command);
-  page.Say(PrintVaried(runs, kWholeLines));
+  page.Say(PrintRun(answer, kWholeLines));
   if (page.verdict.empty()) page.verdict = page.title;
   std::vector<TableColumn> columns;
   for (const auto& [name, value] : runs.front().values) columns.push_back({name, true});
@@ -169,7 +160,6 @@ std::string PrintVariedPage(const std::vector<VariedRun>& runs) {
   Bytes most;
   for (const VariedRun& run : runs) most = std::max(most, run.report.recording.peak().reserved);
   std::vector<BarRow> rows;
-  Notes notes;
   for (const VariedRun& run : runs) {
     const Levels peak = run.report.recording.peak();
     const bool fits = run.largest ? run.largest->largest.has_value() : run.report.verdict != Verdict::kDoesNotFit;
@@ -180,13 +170,23 @@ std::string PrintVariedPage(const std::vector<VariedRun>& runs) {
     row.cells.emplace_back(fits ? "runs" : "out of memory");
     for (std::string& text : CountersText(peak)) row.cells.push_back(std::move(text));
     rows.push_back(std::move(row));
-    notes.Append(run.report.notes);
   }
   Markup body;
   AddBarTable(columns, rows, &body);
   page.Add("Runs", "The bar is reserved.", std::move(body));
-  page.Add("Notes", "", DrawNotes(notes));
+  page.Add("Notes", "", DrawNotes(answer.notes()));
   return PrintPage(page);
+}
+
+}  // namespace
+
+std::string PrintRunPage(const RunAnswer& answer, const StepPictures* pictures) {
+  if (answer.is_table) return TablePage(answer);
+  const auto& [values, report, largest] = answer.first();
+  Page page = Frame(report, PrintRun(answer, kWholeLines));
+  if (answer.tried) AddTried(*answer.tried, report, &page);
+  if (largest) AddLargest(*largest, &page);
+  return Finish(std::move(page), report, *pictures);
 }
 
 std::string PrintRecordPage(const RecordReport& report, const StepPictures& pictures) {

@@ -5,22 +5,12 @@
 #include <set>
 
 #include "graph/base/text_table.h"
-#include "planner/report/json/parts.h"
 #include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 namespace {
 
 using enum TextTable::Align;
-
-std::vector<DiffRow> Levels4(const Diff& diff) {
-  const DiffSide& a = diff.before;
-  const DiffSide& b = diff.after;
-  return {{"requested", a.requested, b.requested},
-          {"allocated", a.allocated, b.allocated},
-          {"reserved", a.reserved, b.reserved},
-          {"on the device", a.device, b.device}};
-}
 
 // Rows of both, in the order of the first and then of the second.
 std::vector<DiffRow> Joined(const std::vector<NamedBytes>& before, const std::vector<NamedBytes>& after) {
@@ -42,21 +32,10 @@ std::vector<DiffRow> Changed(std::vector<DiffRow> rows) {
   return rows;
 }
 
-std::vector<DiffRow> CategoryRows(const Diff& diff) {
-  if (diff.before.categories.empty() || diff.after.categories.empty()) return {};
-  return Changed(Joined(diff.before.categories, diff.after.categories));
-}
-
 // "optimizer_state" is for scripts.
 std::vector<DiffRow> Spaced(std::vector<DiffRow> rows) {
   for (DiffRow& row : rows) std::ranges::replace(row.name, '_', ' ');
   return rows;
-}
-
-// Answers of two kinds count other bytes for a module.
-std::vector<DiffRow> ModuleRows(const Diff& diff) {
-  if (diff.before.schema != diff.after.schema) return {};
-  return Changed(Joined(diff.before.modules, diff.after.modules));
 }
 
 // "blocks.0.attn.qkv" at depth 2: "blocks.0".
@@ -80,22 +59,6 @@ std::vector<DiffRow> RolledUp(const std::vector<DiffRow>& rows, size_t most) {
     rolled = Changed(Joined(before, after));
   }
   return rolled;
-}
-
-struct OptionChange {
-  std::string before, after;  // "batch 8"; empty: only the other has one
-};
-
-std::vector<OptionChange> OptionChanges(const Diff& diff) {
-  const auto name = [](const std::string& option) { return option.substr(0, option.find(' ')); };
-  std::map<std::string, OptionChange> by_name;
-  for (const std::string& option : diff.before.options) by_name[name(option)].before = option;
-  for (const std::string& option : diff.after.options) by_name[name(option)].after = option;
-  std::vector<OptionChange> changes;
-  for (const auto& [unused, change] : by_name) {
-    if (change.before != change.after) changes.push_back(change);
-  }
-  return changes;
 }
 
 std::string BudgetText(const GrowthBudget& budget) {
@@ -157,34 +120,6 @@ std::string MarkdownRows(const char* title, const std::vector<DiffRow>& rows) {
   return text;
 }
 
-Json RowJson(const DiffRow& row) {
-  Json json = Json::Object();
-  json.Set("old", row.before).Set("new", row.after).Set("change", row.change());
-  return json;
-}
-
-Json RowsJson(const std::vector<DiffRow>& rows) {
-  Json array = Json::Array();
-  for (const DiffRow& row : rows) {
-    Json json = Json::Object();
-    json.Set("name", row.name).Set("old", row.before).Set("new", row.after).Set("change", row.change());
-    array.Push(std::move(json));
-  }
-  return array;
-}
-
-Json SideJson(const DiffSide& side) {
-  Json options = Json::Array();
-  for (const std::string& option : side.options) options.Push(option);
-  Json json = Json::Object();
-  json.Set("file", side.file)
-      .Set("answer", side.schema)
-      .Set("phase", side.phase)
-      .Set("node", side.node)
-      .Set("options", std::move(options));
-  return json;
-}
-
 constexpr size_t kMostModules = 12;
 constexpr const char* kModulesOfEstimate = "modules: states and saved activations";
 constexpr const char* kModulesOfRun = "modules, at the peak";
@@ -193,6 +128,37 @@ const char* ModulesTitle(const Diff& diff) {
 }
 
 }  // namespace
+
+std::vector<DiffRow> PeakRows(const Diff& diff) {
+  const DiffSide& a = diff.before;
+  const DiffSide& b = diff.after;
+  return {{"requested", a.requested, b.requested},
+          {"allocated", a.allocated, b.allocated},
+          {"reserved", a.reserved, b.reserved},
+          {"on the device", a.device, b.device}};
+}
+
+std::vector<DiffRow> CategoryRows(const Diff& diff) {
+  if (diff.before.categories.empty() || diff.after.categories.empty()) return {};
+  return Changed(Joined(diff.before.categories, diff.after.categories));
+}
+
+std::vector<DiffRow> ModuleRows(const Diff& diff) {
+  if (diff.before.schema != diff.after.schema) return {};
+  return Changed(Joined(diff.before.modules, diff.after.modules));
+}
+
+std::vector<OptionChange> OptionChanges(const Diff& diff) {
+  const auto name = [](const std::string& option) { return option.substr(0, option.find(' ')); };
+  std::map<std::string, OptionChange> by_name;
+  for (const std::string& option : diff.before.options) by_name[name(option)].before = option;
+  for (const std::string& option : diff.after.options) by_name[name(option)].after = option;
+  std::vector<OptionChange> changes;
+  for (const auto& [unused, change] : by_name) {
+    if (change.before != change.after) changes.push_back(change);
+  }
+  return changes;
+}
 
 // Of nothing there is no share.
 std::string GrowthText(const DiffRow& row) {
@@ -210,7 +176,7 @@ std::string ChangeText(const DiffRow& row) {
 }
 
 std::string Headline(const Diff& diff) {
-  const DiffRow row = Levels4(diff).front();
+  const DiffRow row = PeakRows(diff).front();
   std::string text = NamesText(diff) + ": the peak ";
   if (row.change() == Bytes()) {
     text += "stays " + ToString(row.after) + " requested";
@@ -234,7 +200,7 @@ bool Diff::within() const {
 }
 
 std::vector<DiffTable> TablesOf(const Diff& diff) {
-  return {{"The peak", "level", Levels4(diff)},
+  return {{"The peak", "level", PeakRows(diff)},
           {"At the peak", "what it is for", CategoryRows(diff)},
           {"Modules", ModulesTitle(diff), RolledUp(ModuleRows(diff), kMostModules)}};
 }
@@ -251,7 +217,7 @@ std::string PrintDiff(const Diff& diff, const Style& style) {
   for (const OptionChange& change : OptionChanges(diff)) text += Indented(OptionText(change), style);
   text += PrintSpec(diff.spec, style);
   const size_t all = static_cast<size_t>(kAnyRoom);
-  text += Rows("peak", Levels4(diff), all, style);
+  text += Rows("peak", PeakRows(diff), all, style);
   text += Rows("at the peak", Spaced(CategoryRows(diff)), all, style);
   const std::vector<DiffRow> modules = ModuleRows(diff);
   text += Rows(ModulesTitle(diff), style.verbose ? modules : RolledUp(modules, kMostModules),
@@ -263,40 +229,11 @@ std::string PrintDiff(const Diff& diff, const Style& style) {
 std::string PrintDiffMarkdown(const Diff& diff) {
   std::string text = std::string("### ") + (diff.within() ? "" : "⚠ ") + "GPU memory: " + Headline(diff) + "\n";
   for (const OptionChange& change : OptionChanges(diff)) text += "\n- " + OptionText(change) + "\n";
-  text += MarkdownRows("peak", Levels4(diff));
+  text += MarkdownRows("peak", PeakRows(diff));
   text += MarkdownRows("at the peak", Spaced(CategoryRows(diff)));
   text += MarkdownRows(ModulesTitle(diff), RolledUp(ModuleRows(diff), kMostModules));
   if (const std::string moved = MovedText(diff); !moved.empty()) text += "\n" + moved + "\n";
   return text;
-}
-
-Json ToJson(const Diff& diff) {
-  Json peak = Json::Object();
-  for (const DiffRow& row : Levels4(diff)) peak.Set(row.name == "on the device" ? "device" : row.name, RowJson(row));
-  Json options = Json::Array();
-  for (const OptionChange& change : OptionChanges(diff)) {
-    Json json = Json::Object();
-    json.Set("old", change.before).Set("new", change.after);
-    options.Push(std::move(json));
-  }
-  Json budget;
-  if (diff.budget) {
-    budget = Json::Object();
-    budget.Set("percent", diff.budget->percent ? Json(*diff.budget->percent) : Json())
-        .Set("bytes", diff.budget->percent ? Json() : Json(diff.budget->bytes));
-  }
-  Json json = Json::Object();
-  json.Set("schema", "vramplan.diff/1")
-      .Set("old", SideJson(diff.before))
-      .Set("new", SideJson(diff.after))
-      .Set("budget", std::move(budget))
-      .Set("within", diff.within())
-      .Set("peak", std::move(peak))
-      .Set("categories", RowsJson(CategoryRows(diff)))
-      .Set("modules", RowsJson(ModuleRows(diff)))
-      .Set("options", std::move(options))
-      .Set("notes", JsonOf(diff.notes));
-  return json;
 }
 
 }  // namespace vramplan

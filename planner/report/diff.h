@@ -59,6 +59,17 @@ struct DiffRow {
 std::string ChangeText(const DiffRow& row);  // "+1.20 GiB"; of no change ""
 std::string GrowthText(const DiffRow& row);  // "+12.3 %", "x 52" of much more, "new", "gone"
 
+// requested, allocated, reserved, on the device.
+std::vector<DiffRow> PeakRows(const Diff& diff);
+// Those that changed, the largest change first. Modules: none of answers of two kinds, which count other bytes for one.
+std::vector<DiffRow> CategoryRows(const Diff& diff);
+std::vector<DiffRow> ModuleRows(const Diff& diff);
+
+struct OptionChange {
+  std::string before, after;  // "batch 8"; empty: only the other has one
+};
+std::vector<OptionChange> OptionChanges(const Diff& diff);
+
 // Each of the tables: the levels of the peak, its categories, its modules; without rows where the answers have none.
 struct DiffTable {
   std::string heading, title;

@@ -78,7 +78,5 @@ std::string RefusalText(const ScriptReport& report);
 std::string PrintRanks(const std::vector<ScriptProcess>& ranks, const Style& style);
 
 std::string PrintScript(const ScriptReport& report, const Style& style);
-// `largest`: of --largest, else null.
-Json ToJson(const ScriptReport& report, Json largest = Json());
 
 }  // namespace vramplan

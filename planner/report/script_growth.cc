@@ -120,16 +120,4 @@ std::string GrowthText(const ScriptGrowth& growth) {
   return text;
 }
 
-Json ToJson(const ScriptGrowth& growth) {
-  Json lines = Json::Array();
-  for (const GrownLine& line : growth.lines) {
-    Json row = Json::Object();
-    row.Set("file", line.place.file).Set("line", line.place.line).Set("function", line.place.function);
-    lines.Push(std::move(row.Set("bytes", line.each)));
-  }
-  Json json = Json::Object();
-  json.Set("each_step", growth.each).Set("full_in_step", growth.full).Set("lines", std::move(lines));
-  return json;
-}
-
 }  // namespace vramplan

@@ -35,6 +35,5 @@ std::optional<ScriptGrowth> GrowthOf(const ScriptReport& report);
 
 // "after each step 256.00 MiB more is left, allocated at leak_list.py:7: full in step 51"
 std::string GrowthText(const ScriptGrowth& growth);
-Json ToJson(const ScriptGrowth& growth);
 
 }  // namespace vramplan

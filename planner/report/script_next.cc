@@ -27,19 +27,4 @@ std::string PrintNext(const ScriptNext& next, int width) {
   return text;
 }
 
-Json ToJson(const ScriptNext& next) {
-  const std::vector<HeldPart> parts = PartsOf(next.moment.rows);
-  Json largest;
-  if (!parts.empty()) {
-    const CodePlace& place = parts.front().lines.front().place;
-    largest = Json::Object();
-    largest.Set("kind", Name(parts.front().kind)).Set("bytes", parts.front().bytes);
-    largest.Set("file", place.file).Set("line", place.line);
-  }
-  Json json = Json::Object();
-  json.Set("needs", next.needs).Set("needs_high", next.high).Set("steps", next.steps);
-  json.Set("largest_part", std::move(largest));
-  return json.Set("smallest_card", next.smallest ? Json(*next.smallest) : Json());
-}
-
 }  // namespace vramplan

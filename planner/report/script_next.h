@@ -12,7 +12,6 @@
 #include <string>
 
 #include "planner/record/record.h"
-#include "planner/report/writing/json.h"
 
 namespace vramplan {
 
@@ -27,6 +26,5 @@ struct ScriptNext {
 
 // At most four lines of text.
 std::string PrintNext(const ScriptNext& next, int width);
-Json ToJson(const ScriptNext& next);
 
 }  // namespace vramplan

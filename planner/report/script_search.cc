@@ -60,20 +60,6 @@ constexpr size_t kLeastRuns = 3;
 // An empty line before what is there.
 std::string Below(const std::string& text) { return text.empty() ? "" : "\n" + text; }
 
-Json LargestJson(const ScriptLargest& largest) {
-  Json tried = Json::Array();
-  for (const ScriptTry& run : largest.tried) {
-    Json json = Json::Object();
-    json.Set("value", run.value).Set("fits", run.fits).Set("requested", run.peak.requested);
-    json.Set("allocated", run.peak.allocated).Set("reserved", run.peak.reserved);
-    tried.Push(std::move(json));
-  }
-  Json json = Json::Object();
-  json.Set("name", largest.name).Set("largest", largest.largest).Set("first_failing", largest.first_failing);
-  json.Set("laws", JsonOf(LawsOf(largest)));
-  return json.Set("tried", std::move(tried));
-}
-
 }  // namespace
 
 std::vector<SweepLaw> LawsOf(const ScriptLargest& largest) {
@@ -222,41 +208,6 @@ std::string PrintVaried(const std::vector<VariedRun>& runs, const Style& style) 
                            : std::to_string(runs.size()) + " runs, on a card that is never full";
   return text + "\n\n" + table.Print(style.width) + Below(PrintLaws(LawsOf(runs), style)) +
          Below(PrintRanks(RanksOf(runs), style));
-}
-
-Json ToJson(const ScriptLargest& largest, const ScriptReport& report) { return ToJson(report, LargestJson(largest)); }
-
-Json RealJson(const ScriptReport& report, const ScriptReport& real, const std::string& card) {
-  Json json = ToJson(report);
-  Json there = Json::Object();
-  there.Set("card", card).Set("run", ToJson(real));
-  return json.Set("real", std::move(there));
-}
-
-Json ToJson(const std::vector<ScriptTried>& tried, const ScriptReport& report) {
-  Json rows = Json::Array();
-  for (const ScriptTried& each : tried) {
-    Json row = Json::Object();
-    row.Set("change", each.change).Set("changed", each.changed);
-    row.Set("run", each.report ? ToJson(*each.report) : Json());
-    rows.Push(std::move(row));
-  }
-  Json json = ToJson(report);
-  return json.Set("tried", std::move(rows)).Set("advice", TriedAdvice(tried, report));
-}
-
-Json ToJson(const std::vector<VariedRun>& runs) {
-  Json rows = Json::Array();
-  for (const VariedRun& run : runs) {
-    Json values = Json::Object();
-    for (const auto& [name, value] : run.values) values.Set(name, value);
-    Json row = Json::Object();
-    row.Set("values", std::move(values))
-        .Set("run", run.largest ? ToJson(*run.largest, run.report) : ToJson(run.report));
-    rows.Push(std::move(row));
-  }
-  Json json = Json::Object();
-  return json.Set("schema", "vramplan.run/1").Set("vary", std::move(rows)).Set("laws", JsonOf(LawsOf(runs)));
 }
 
 }  // namespace vramplan

@@ -64,9 +64,5 @@ std::string PrintTried(const std::vector<ScriptTried>& tried, const ScriptReport
 std::string PrintReal(const ScriptReport& report, const ScriptReport& real, const std::string& card,
                       const Style& style);
 std::string PrintVaried(const std::vector<VariedRun>& runs, const Style& style);
-Json ToJson(const ScriptLargest& largest, const ScriptReport& report);
-Json ToJson(const std::vector<VariedRun>& runs);
-Json RealJson(const ScriptReport& report, const ScriptReport& real, const std::string& card);
-Json ToJson(const std::vector<ScriptTried>& tried, const ScriptReport& report);
 
 }  // namespace vramplan

@@ -10,12 +10,6 @@
 namespace vramplan {
 namespace {
 
-// Nothing: no module told that its forward runs, as with torch.compile.
-std::optional<bool> Evaluated(const Recording& recording) {
-  if (std::ranges::find(recording.marks, MarkKind::kForward, &Mark::kind) == recording.marks.end()) return std::nullopt;
-  return std::ranges::any_of(EvaluationsOf(recording), std::identity());
-}
-
 // "a.pt, b.pt, c.pt and 2 more".
 class Names {
  public:
@@ -33,12 +27,12 @@ class Names {
   std::string text_;
 };
 
-Json PlaceJson(const CodePlace& place) {
-  Json json = Json::Object();
-  return json.Set("file", place.file).Set("line", place.line);
-}
-
 }  // namespace
+
+std::optional<bool> Evaluated(const Recording& recording) {
+  if (std::ranges::find(recording.marks, MarkKind::kForward, &Mark::kind) == recording.marks.end()) return std::nullopt;
+  return std::ranges::any_of(EvaluationsOf(recording), std::identity());
+}
 
 std::string UnseenText(const ScriptReport& report) {
   const Recording& recording = report.recording;
@@ -81,22 +75,6 @@ void NoteSaved(ScriptReport* report) {
                            ", and stays all the same: it was there before the run",
                        ""});
   }
-}
-
-Json NotSeenJson(const ScriptReport& report) {
-  Json saved = Json::Array();
-  for (const Recording::Saved& each : report.recording.saved) {
-    Json row = Json::Object();
-    row.Set("path", each.path).Set("held", each.held);
-    saved.Push(std::move(row.Set("file", each.place.file).Set("line", each.place.line)));
-  }
-  const std::optional<bool> evaluated = Evaluated(report.recording);
-  Json json = Json::Object();
-  json.Set("evaluation", evaluated ? Json(*evaluated) : Json()).Set("saved", std::move(saved));
-  Json stays = Json::Array(), waiting = Json::Array();
-  for (const Recording::Stays& each : report.recording.stays) stays.Push(PlaceJson(each.place).Set("path", each.path));
-  for (const CodePlace& each : report.recording.waiting) waiting.Push(PlaceJson(each));
-  return json.Set("stays", std::move(stays)).Set("waiting", std::move(waiting));
 }
 
 }  // namespace vramplan

@@ -1,195 +1,342 @@
+#include <algorithm>
+
 #include "graph/layers/trained.h"
 #include "planner/lifetimes/lifetimes.h"
 #include "planner/report/inspect.h"
 #include "planner/report/json/parts.h"
+#include "planner/report/json/schemas.h"
 #include "planner/report/parts/inspect_parts.h"
 #include "planner/spec/trained.h"
 
 namespace vramplan {
 namespace {
 
-Json TensorJson(const Inspection& inspection, TensorId id) {
-  // "shape" is what is known; "at_most" is there when data decides a length that has an upper bound.
-  Json shape, at_most;
-  bool bounded = false;
-  if (const auto dims = ShapeOf(inspection, id)) {
-    shape = Json::Array();
-    at_most = Json::Array();
-    for (const PrintedDim& d : *dims) {
-      const Json length = d.length ? Json(*d.length) : d.expression.empty() ? Json() : Json(d.expression);
-      shape.Push(d.at_most ? Json() : length);
-      at_most.Push(length);
-      bounded = bounded || d.at_most;
-    }
-  }
-  Json object = Json::Object();
-  object.Set("name", inspection.graph[id].name).Set("type", TypeOf(inspection, id)).Set("shape", std::move(shape));
-  if (bounded) object.Set("at_most", std::move(at_most));
-  return object;
-}
+struct InspectAnswer {
+  const Inspection& inspection;
+  Dump dump;
+  const Layers& layers() const { return *inspection.layers; }
+  bool Dumps(Dump what) const { return inspection.layers && dump == what; }
+};
+struct TensorOf {
+  const Inspection& inspection;
+  TensorId id;
+};
+struct LayerOf {
+  const Graph& graph;
+  const Layers& layers;
+  const Layer& layer;
+};
+struct ParameterOf {
+  const Layers& layers;
+  ValueId id;
+};
+struct HeldOf {
+  const Layers& layers;
+  Held held;
+};
+struct LiftedOf {
+  std::string op;
+  LiftCount count;
+};
+struct WhyOf {
+  const Inspection& inspection;
+};
 
-Json TensorsJson(const Inspection& inspection, const std::vector<TensorId>& ids) {
-  Json array = Json::Array();
-  for (const TensorId id : ids) array.Push(TensorJson(inspection, id));
-  return array;
-}
-
-Json ValueNames(const Layers& layers, const std::vector<ValueId>& ids) {
-  Json array = Json::Array();
-  for (const ValueId id : ids) array.Push(id.valid() ? Json(layers[id].name) : Json());
-  return array;
-}
-
-Json ParametersJson(const Layers& layers) {
-  Json array = Json::Array();
-  for (const ValueId id : layers.parameters) {
-    Json shape = Json::Array();
-    for (const Dim& length : layers[id].shape) shape.Push(length.IsConstant() ? Json(length.At(1)) : Json());
-    Json object = Json::Object();
-    object.Set("name", layers[id].name)
-        .Set("type", Name(layers[id].type))
-        .Set("shape", std::move(shape))
-        .Set("trained", IsTrained(layers, id));
-    array.Push(std::move(object));
-  }
-  return array;
-}
-
-Json HoldsJson(const Layers& layers) {
-  Json array = Json::Array();
-  for (const Held& held : HoldsOf(layers)) {
-    Json object = Json::Object();
-    object.Set("name", layers[held.value].name)
-        .Set("until", held.until < 0 ? Json() : Json(layers.layers[static_cast<size_t>(held.until)].name))
-        .Set("rule", held.rule);
-    array.Push(std::move(object));
-  }
-  return array;
-}
-
-Json LayersJson(const Inspection& inspection) {
-  const Layers& layers = *inspection.layers;
-  Json array = Json::Array();
-  for (const Layer& layer : layers.layers) {
-    Json nodes = Json::Array();
-    for (const NodeId id : layer.nodes) nodes.Push(inspection.graph[id].name);
-    Json object = Json::Object();
-    object.Set("name", layer.name)
-        .Set("op", layer.op)
-        .Set("module", layer.module.valid() ? layers[layer.module].path : std::string())
-        .Set("evidence", Name(layer.evidence))
-        .Set("inputs", ValueNames(layers, layer.inputs))
-        .Set("outputs", ValueNames(layers, layer.outputs))
-        .Set("nodes", std::move(nodes));
-    array.Push(std::move(object));
-  }
-  return array;
-}
-
-Json PassesJson(const std::vector<PassCount>& passes) {
-  Json array = Json::Array();
-  for (const PassCount& pass : passes) {
-    Json row = Json::Object();
-    row.Set("pass", std::string(pass.name))
-        .Set("files", std::string(pass.files))
-        .Set("changes", pass.changes)
-        .Set("because", std::string(pass.why));
-    array.Push(std::move(row));
-  }
-  return array;
-}
-
-Json WhyJson(const Inspection& inspection) {
-  const Why& why = *inspection.why;
-  const auto texts = [](const std::vector<std::string>& lines) {
-    Json array = Json::Array();
-    for (const std::string& line : lines) array.Push(line);
-    return array;
-  };
-  Json asked = Json::Array();
-  for (const Why::Asked& rule : why.asked) {
-    Json row = Json::Object();
-    row.Set("rule", rule.rule).Set("matched", rule.matched).Set("reasons", texts(rule.reasons));
-    asked.Push(std::move(row));
-  }
-  Json stages = Json::Array();
-  for (const Why::Stage& stage : why.stages) {
-    Json row = Json::Object();
-    row.Set("stage", stage.name).Set("calls", texts(stage.calls));
-    stages.Push(std::move(row));
-  }
-  Json object = Json::Object();
-  object.Set("node", inspection.graph[why.node].name).Set("asked", std::move(asked)).Set("stages", std::move(stages));
-  return object;
-}
+// Of a shape: a number, an expression of names, or nothing that is known.
+struct Length {
+  Json value;
+};
 
 }  // namespace
 
-Json ToJson(const Inspection& inspection, Dump dump) {
-  const Graph& graph = inspection.graph;
-  Json opsets = Json::Object();
-  for (const auto& [domain, version] : graph.opsets) opsets.Set(domain.empty() ? "ai.onnx" : domain, version);
-  Json operators = Json::Object();
-  for (const auto& [op, count] : CountOperators(graph)) operators.Set(op, count);
-  Json object = Json::Object();
-  object.Set("schema", "vramplan.inspect/1")
-      .Set("file", graph.file)
-      .Set("graph", graph.name)
-      .Set("ir_version", graph.ir_version)
-      .Set("opset", graph.opset())
-      .Set("opsets", std::move(opsets))
-      .Set("producer", graph.producer)
-      .Set("nodes", static_cast<int64_t>(graph.nodes.size()))
-      .Set("inputs", TensorsJson(inspection, graph.inputs))
-      .Set("outputs", TensorsJson(inspection, graph.outputs))
-      .Set("batch_symbol", inspection.binding ? inspection.binding->batch_symbol : std::string())
-      .Set("fixed_batch",
-           inspection.binding && inspection.binding->fixed_batch ? Json(*inspection.binding->fixed_batch) : Json());
-  Json lengths = Json::Array();
-  for (const FreeLength& length : inspection.lengths) {
-    Json row = Json::Object();
-    lengths.Push(row.Set("name", length.name).Set("usual", length.usual));
+template <>
+struct JsonType<Length> {
+  static Json Value(const Length& length) { return length.value; }
+  static Json Schema(SchemaParts*) {
+    Json types = Json::Array();
+    types.Push("integer").Push("null").Push("string");
+    Json schema = Json::Object();
+    return schema.Set("type", std::move(types));
   }
-  object.Set("free_lengths", std::move(lengths));
-  if (inspection.layers) {
-    const StoredCount parameters = CountStored(*inspection.layers, inspection.layers->parameters);
-    const StoredCount buffers = CountStored(*inspection.layers, inspection.layers->buffers);
-    const TrainedCount trained = CountTrained(*inspection.layers);
-    object.Set("parameters", parameters.elements)
-        .Set("parameter_bytes", parameters.bytes)
-        .Set("parameter_tensors", parameters.tensors)
-        .Set("trained_parameters", trained.trained)
-        .Set("frozen_parameters", trained.frozen)
-        .Set("buffer_bytes", buffers.bytes)
-        .Set("buffer_tensors", buffers.tensors);
+};
+
+namespace {
+
+// What is known of it; with `bound` an upper bound where data decides.
+std::optional<std::vector<Length>> LengthsOf(const TensorOf& of, bool bound) {
+  const auto dims = ShapeOf(of.inspection, of.id);
+  if (!dims) return std::nullopt;
+  std::vector<Length> lengths;
+  for (const PrintedDim& dim : *dims) {
+    const bool told = !dim.at_most || bound;
+    lengths.push_back({!told                    ? Json()
+                       : dim.length             ? Json(*dim.length)
+                       : dim.expression.empty() ? Json()
+                                                : Json(dim.expression)});
   }
-  object.Set("operators", std::move(operators));
-  if (inspection.layers) {
-    Json lifted = Json::Array();
-    for (const auto& [op, count] : CountLayers(*inspection.layers)) {
-      Json row = Json::Object();
-      row.Set("op", op)
-          .Set("layers", count.layers)
-          .Set("node", count.node)
-          .Set("pattern", count.pattern)
-          .Set("provenance", count.provenance);
-      lifted.Push(std::move(row));
-    }
-    object.Set("lifted", std::move(lifted));
-    if (dump == Dump::kParameters) object.Set("parameter_list", ParametersJson(*inspection.layers));
-    if (dump == Dump::kHolds) object.Set("holds", HoldsJson(*inspection.layers));
-    if (dump == Dump::kLayers) object.Set("layers", LayersJson(inspection));
-    if (inspection.why) object.Set("why", WhyJson(inspection));
-    if (dump == Dump::kPasses) object.Set("passes", PassesJson(inspection.passes));
-  }
-  std::vector<TensorId> all;
-  for (size_t i = 0; i < graph.tensors.size(); ++i) all.push_back({static_cast<int32_t>(i)});
-  Json unknown = Json::Array();
-  for (const TensorId id : UnknownTensors(inspection)) unknown.Push(graph[id].name);
-  object.Set("tensors", TensorsJson(inspection, all))
-      .Set("unknown_shapes", std::move(unknown))
-      .Set("notes", JsonOf(inspection.notes));
-  return object;
+  return lengths;
 }
+std::optional<std::vector<Length>> BoundsOf(const TensorOf& of) {
+  const auto dims = ShapeOf(of.inspection, of.id);
+  const bool bounded = dims && std::ranges::any_of(*dims, &PrintedDim::at_most);
+  return bounded ? LengthsOf(of, true) : std::nullopt;
+}
+
+std::vector<TensorOf> TensorsOf(const Inspection& inspection, const std::vector<TensorId>& ids) {
+  std::vector<TensorOf> tensors;
+  for (const TensorId id : ids) tensors.push_back({inspection, id});
+  return tensors;
+}
+std::vector<TensorOf> AllTensors(const Inspection& inspection) {
+  std::vector<TensorId> all;
+  for (size_t i = 0; i < inspection.graph.tensors.size(); ++i) all.push_back({static_cast<int32_t>(i)});
+  return TensorsOf(inspection, all);
+}
+
+std::vector<std::optional<std::string>> NamesOf(const Layers& layers, const std::vector<ValueId>& ids) {
+  std::vector<std::optional<std::string>> names;
+  for (const ValueId id : ids) names.push_back(id.valid() ? std::optional(layers[id].name) : std::nullopt);
+  return names;
+}
+
+// A field that is there where there are layers.
+template <typename Get>
+auto OfLayers(Get get) {
+  return [get](const InspectAnswer& of) {
+    using V = std::remove_cvref_t<std::invoke_result_t<Get, const Layers&>>;
+    return of.inspection.layers ? std::optional<V>(get(of.layers())) : std::nullopt;
+  };
+}
+StoredCount ParametersOf(const Layers& layers) { return CountStored(layers, layers.parameters); }
+StoredCount BuffersOf(const Layers& layers) { return CountStored(layers, layers.buffers); }
+
+}  // namespace
+
+template <>
+struct Described<TensorOf> {
+  static constexpr const char* kName = "tensor";
+  static Fields<TensorOf> Make() {
+    using T = TensorOf;
+    return Fields<T>()
+        .Has("name", "", [](const T& of) { return of.inspection.graph[of.id].name; })
+        .Has("type", "", [](const T& of) { return TypeOf(of.inspection, of.id); })
+        .Has("shape", "lengths, or expressions of names; null: not known",
+             [](const T& of) { return LengthsOf(of, false); })
+        .May("at_most", "where data decides a length that has an upper bound", BoundsOf);
+  }
+};
+
+template <>
+struct Described<FreeLength> {
+  static constexpr const char* kName = "";
+  static Fields<FreeLength> Make() {
+    return Fields<FreeLength>().Has("name", "", &FreeLength::name).Has("usual", "", &FreeLength::usual);
+  }
+};
+
+template <>
+struct Described<LiftedOf> {
+  static constexpr const char* kName = "";
+  static Fields<LiftedOf> Make() {
+    using L = LiftedOf;
+    return Fields<L>()
+        .Has("op", "", &L::op)
+        .Has("layers", "", [](const L& of) { return of.count.layers; })
+        .Has("node", "of one node each", [](const L& of) { return of.count.node; })
+        .Has("pattern", "of several nodes that have its form", [](const L& of) { return of.count.pattern; })
+        .Has("provenance", "of what the exporter said", [](const L& of) { return of.count.provenance; });
+  }
+};
+
+template <>
+struct Described<ParameterOf> {
+  static constexpr const char* kName = "";
+  static Fields<ParameterOf> Make() {
+    using P = ParameterOf;
+    return Fields<P>()
+        .Has("name", "", [](const P& of) { return of.layers[of.id].name; })
+        .Has("type", "", [](const P& of) { return of.layers[of.id].type; })
+        .Has("shape", "",
+             [](const P& of) {
+               std::vector<std::optional<int64_t>> shape;
+               for (const Dim& length : of.layers[of.id].shape)
+                 shape.push_back(length.IsConstant() ? std::optional(length.At(1)) : std::nullopt);
+               return shape;
+             })
+        .Has("trained", "", [](const P& of) { return IsTrained(of.layers, of.id); });
+  }
+};
+
+template <>
+struct Described<HeldOf> {
+  static constexpr const char* kName = "";
+  static Fields<HeldOf> Make() {
+    using H = HeldOf;
+    return Fields<H>()
+        .Has("name", "", [](const H& of) { return of.layers[of.held.value].name; })
+        .Has("until", "the layer that is the last to run beside it; null: the end",
+             [](const H& of) {
+               return of.held.until < 0 ? std::nullopt
+                                        : std::optional(of.layers.layers[static_cast<size_t>(of.held.until)].name);
+             })
+        .Has("rule", "", [](const H& of) { return of.held.rule; });
+  }
+};
+
+template <>
+struct Described<LayerOf> {
+  static constexpr const char* kName = "";
+  static Fields<LayerOf> Make() {
+    using L = LayerOf;
+    return Fields<L>()
+        .Has("name", "", [](const L& of) { return of.layer.name; })
+        .Has("op", "the framework's operator", [](const L& of) { return of.layer.op; })
+        .Has("module", "",
+             [](const L& of) {
+               return of.layer.module.valid() ? std::string(of.layers[of.layer.module].path) : std::string();
+             })
+        .Has("evidence", "", [](const L& of) { return of.layer.evidence; })
+        .Has("inputs", "null: left out", [](const L& of) { return NamesOf(of.layers, of.layer.inputs); })
+        .Has("outputs", "", [](const L& of) { return NamesOf(of.layers, of.layer.outputs); })
+        .Has("nodes", "of the file", [](const L& of) {
+          std::vector<std::string> names;
+          for (const NodeId id : of.layer.nodes) names.push_back(of.graph[id].name);
+          return names;
+        });
+  }
+};
+
+template <>
+struct Described<PassCount> {
+  static constexpr const char* kName = "";
+  static Fields<PassCount> Make() {
+    return Fields<PassCount>()
+        .Has("pass", "", &PassCount::name)
+        .Has("files", "which it is for", &PassCount::files)
+        .Has("changes", "", &PassCount::changes)
+        .Has("because", "", &PassCount::why);
+  }
+};
+
+template <>
+struct Described<Why::Asked> {
+  static constexpr const char* kName = "";
+  static Fields<Why::Asked> Make() {
+    using A = Why::Asked;
+    return Fields<A>().Has("rule", "", &A::rule).Has("matched", "", &A::matched).Has("reasons", "", &A::reasons);
+  }
+};
+
+template <>
+struct Described<Why::Stage> {
+  static constexpr const char* kName = "";
+  static Fields<Why::Stage> Make() {
+    using S = Why::Stage;
+    return Fields<S>().Has("stage", "", &S::name).Has("calls", "", &S::calls);
+  }
+};
+
+template <>
+struct Described<WhyOf> {
+  static constexpr const char* kName = "";
+  static Fields<WhyOf> Make() {
+    return Fields<WhyOf>()
+        .Has("node", "", [](const WhyOf& of) { return of.inspection.graph[of.inspection.why->node].name; })
+        .Has("asked", "the rules that looked at it, and why they did not match",
+             [](const WhyOf& of) { return of.inspection.why->asked; })
+        .Has("stages", "the calls that it became, stage by stage",
+             [](const WhyOf& of) { return of.inspection.why->stages; });
+  }
+};
+
+template <>
+struct Described<InspectAnswer> {
+  static constexpr const char *kName = "", *kAnswer = "inspect", *kTitle = "what a file says";
+  static Fields<InspectAnswer> Make() {
+    using A = InspectAnswer;
+    const auto graph = [](auto member) { return [member](const A& of) { return of.inspection.graph.*member; }; };
+    return Fields<A>()
+        .Has("file", "", graph(&Graph::file))
+        .Has("graph", "its name", graph(&Graph::name))
+        .Has("ir_version", "", graph(&Graph::ir_version))
+        .Has("opset", "", [](const A& of) { return of.inspection.graph.opset(); })
+        .Has("opsets", "by domain",
+             [](const A& of) {
+               std::vector<std::pair<std::string, int64_t>> opsets;
+               for (const auto& [domain, version] : of.inspection.graph.opsets)
+                 opsets.emplace_back(domain.empty() ? "ai.onnx" : domain, version);
+               return opsets;
+             })
+        .Has("producer", "", graph(&Graph::producer))
+        .Has("nodes", "", [](const A& of) { return static_cast<int64_t>(of.inspection.graph.nodes.size()); })
+        .Has("inputs", "", [](const A& of) { return TensorsOf(of.inspection, of.inspection.graph.inputs); })
+        .Has("outputs", "", [](const A& of) { return TensorsOf(of.inspection, of.inspection.graph.outputs); })
+        .Has("batch_symbol", "empty where the file has no name for it",
+             [](const A& of) { return of.inspection.binding ? of.inspection.binding->batch_symbol : std::string(); })
+        .Has("fixed_batch", "",
+             [](const A& of) { return of.inspection.binding ? of.inspection.binding->fixed_batch : std::nullopt; })
+        .Has("free_lengths",
+             "lengths beside the batch that --dim gives; usual: of a named model what is taken without it, else one "
+             "that such lengths often have",
+             [](const A& of) { return of.inspection.lengths; })
+        .May("parameters", "numbers; a tied weight counts once",
+             OfLayers([](const Layers& layers) { return ParametersOf(layers).elements; }))
+        .May("parameter_bytes", "", OfLayers([](const Layers& layers) { return ParametersOf(layers).bytes; }))
+        .May("parameter_tensors", "", OfLayers([](const Layers& layers) { return ParametersOf(layers).tensors; }))
+        .May("trained_parameters", "numbers",
+             OfLayers([](const Layers& layers) { return CountTrained(layers).trained; }))
+        .May("frozen_parameters", "numbers", OfLayers([](const Layers& layers) { return CountTrained(layers).frozen; }))
+        .May("buffer_bytes", "", OfLayers([](const Layers& layers) { return BuffersOf(layers).bytes; }))
+        .May("buffer_tensors", "", OfLayers([](const Layers& layers) { return BuffersOf(layers).tensors; }))
+        .Has("operators", "of the file, by name", [](const A& of) { return CountOperators(of.inspection.graph); })
+        .May("lifted", "the framework's calls that they are", OfLayers([](const Layers& layers) {
+               std::vector<LiftedOf> rows;
+               for (const auto& [op, count] : CountLayers(layers)) rows.push_back({op, count});
+               return rows;
+             }))
+        .May("parameter_list", "of --dump parameters",
+             [](const A& of) {
+               std::optional<std::vector<ParameterOf>> rows;
+               if (!of.Dumps(Dump::kParameters)) return rows;
+               rows.emplace();
+               for (const ValueId id : of.layers().parameters) rows->push_back({of.layers(), id});
+               return rows;
+             })
+        .May("holds", "of --dump holds",
+             [](const A& of) {
+               std::optional<std::vector<HeldOf>> rows;
+               if (!of.Dumps(Dump::kHolds)) return rows;
+               rows.emplace();
+               for (const Held& held : HoldsOf(of.layers())) rows->push_back({of.layers(), held});
+               return rows;
+             })
+        .May("layers", "of --dump layers",
+             [](const A& of) {
+               std::optional<std::vector<LayerOf>> rows;
+               if (!of.Dumps(Dump::kLayers)) return rows;
+               rows.emplace();
+               for (const Layer& layer : of.layers().layers) rows->push_back({of.inspection.graph, of.layers(), layer});
+               return rows;
+             })
+        .May("why", "of --why",
+             [](const A& of) {
+               const bool asked = of.inspection.layers && of.inspection.why;
+               return asked ? std::optional<WhyOf>(WhyOf{of.inspection}) : std::nullopt;
+             })
+        .May("passes", "of --dump passes",
+             [](const A& of) { return of.Dumps(Dump::kPasses) ? std::optional(of.inspection.passes) : std::nullopt; })
+        .Has("tensors", "all of the file", [](const A& of) { return AllTensors(of.inspection); })
+        .Has("unknown_shapes", "",
+             [](const A& of) {
+               std::vector<std::string> names;
+               for (const TensorId id : UnknownTensors(of.inspection)) names.push_back(of.inspection.graph[id].name);
+               return names;
+             })
+        .Has("notes", "", [](const A& of) { return of.inspection.notes; });
+  }
+};
+
+Json ToJson(const Inspection& inspection, Dump dump) { return AnswerJson(InspectAnswer{inspection, dump}); }
+Json InspectSchema() { return AnswerSchema<InspectAnswer>(); }
 
 }  // namespace vramplan

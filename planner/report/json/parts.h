@@ -147,7 +147,16 @@ struct JsonType<SpecOf> {
   static Json Schema(SchemaParts* parts);
 };
 
+template <>
+struct JsonType<Error> {
+  static Json Value(const Error& error) { return ToString(error); }
+  static Json Schema(SchemaParts*) { return TypeSchema("string"); }
+};
+
 // Null where there is none.
 inline std::optional<int64_t> OrNone(int64_t batch) { return batch > 0 ? std::optional(batch) : std::nullopt; }
+inline std::optional<std::string> OrNone(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
 
 }  // namespace vramplan

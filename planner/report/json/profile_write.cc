@@ -1,92 +1,114 @@
+#include "planner/report/json/parts.h"
 #include "planner/report/json/profile_json.h"
+#include "planner/report/json/schemas.h"
 
 namespace vramplan {
+
+template <>
+struct Described<Rates> {
+  static constexpr const char* kName = "";
+  static Fields<Rates> Make() {
+    return Fields<Rates>()
+        .Has("bandwidth", "bytes a second", &Rates::bandwidth)
+        .Has("fp32", "FLOP a second", &Rates::fp32)
+        .Has("half", "FLOP a second", &Rates::half);
+  }
+};
+
+template <>
+struct Described<MeasuredLoads> {
+  static constexpr const char* kName = "";
+  static Fields<MeasuredLoads> Make() {
+    using L = MeasuredLoads;
+    return Fields<L>()
+        .Has("context", "with nothing loaded", &L::context)
+        .Has("kernel", "what its first use added", &L::kernel)
+        .Has("cublas", "", &L::cublas)
+        .Has("cudnn", "", &L::cudnn);
+  }
+};
+
+template <>
+struct Described<MeasuredMemory> {
+  static constexpr const char* kName = "";
+  static Fields<MeasuredMemory> Make() {
+    using M = MeasuredMemory;
+    return Fields<M>()
+        .Has("granularity", "what every allocation was rounded to", &M::granularity)
+        .Has("largest", "one block", &M::largest)
+        .Has("reachable", "in pieces, with the margin", &M::reachable)
+        .Has("margin", "that was left alone", &M::margin);
+  }
+};
+
+template <>
+struct Described<FittedRate> {
+  static constexpr const char* kName = "";
+  static Fields<FittedRate> Make() {
+    using F = FittedRate;
+    return Fields<F>()
+        .Has("what", "copy, fp32, tf32, fp16, bf16", &F::what)
+        .Has("rate", "bytes (copy) or FLOP a second", &F::rate)
+        .Has("launch", "seconds", &F::launch)
+        .Has("residual", "root of the mean square of (said - measured) / measured", &F::residual)
+        .Has("samples", "", &F::samples);
+  }
+};
+
+template <>
+struct Described<MeasuredConvolution> {
+  static constexpr const char* kName = "";
+  static Fields<MeasuredConvolution> Make() {
+    using C = MeasuredConvolution;
+    return Fields<C>()
+        .Has("pass", "", [](const C& one) { return one.shape.pass; })
+        .Has("type", "", [](const C& one) { return one.shape.type; })
+        .Has("channels_last", "", [](const C& one) { return one.shape.channels_last; })
+        .Has("input", "", [](const C& one) { return one.shape.input; })
+        .Has("filter", "", [](const C& one) { return one.shape.filter; })
+        .Has("output", "", [](const C& one) { return one.shape.output; })
+        .Has("workspace", "", &C::workspace);
+  }
+};
+
 namespace {
 
-Json ValueOrNull(const std::optional<Bytes>& bytes) { return bytes ? Json(*bytes) : Json(); }
-
-Json CardJson(const Profile& profile) {
-  Json card = Json::Object();
-  card.Set("name", profile.name);
-  if (!profile.uuid.empty()) card.Set("uuid", profile.uuid);
-  card.Set("capability", ToString(profile.capability))
-      .Set("multiprocessors", profile.multiprocessors)
-      .Set("usable", profile.usable);
-  return card;
-}
-
-Json MeasuredRowJson(const FittedRate& fit) {
-  Json object = Json::Object();
-  object.Set("what", fit.what)
-      .Set("rate", fit.rate)
-      .Set("launch", fit.launch)
-      .Set("residual", fit.residual)
-      .Set("samples", fit.samples);
-  return object;
-}
-
-Json LengthsJson(const std::vector<int64_t>& lengths) {
-  Json array = Json::Array();
-  for (const int64_t length : lengths) array.Push(length);
-  return array;
-}
-
-Json MeasuredRowJson(const MeasuredConvolution& one) {
-  Json object = Json::Object();
-  object.Set("pass", Name(one.shape.pass))
-      .Set("type", Name(one.shape.type))
-      .Set("channels_last", one.shape.channels_last)
-      .Set("input", LengthsJson(one.shape.input))
-      .Set("filter", LengthsJson(one.shape.filter))
-      .Set("output", LengthsJson(one.shape.output))
-      .Set("workspace", one.workspace);
-  return object;
-}
-
 template <typename T>
-Json ListJson(const std::vector<T>& rows) {
-  Json array = Json::Array();
-  for (const T& row : rows) array.Push(MeasuredRowJson(row));
-  return array;
+std::optional<std::vector<T>> AnyOf(const std::vector<T>& rows) {
+  return rows.empty() ? std::nullopt : std::optional(rows);
 }
 
 }  // namespace
 
-Json ToJson(const Profile& profile) {
-  Json object = Json::Object();
-  object.Set("schema", "vramplan.profile/1");
-  if (!profile.date.empty()) object.Set("date", profile.date);
-  if (!profile.driver.empty()) object.Set("driver", profile.driver);
-  object.Set("card", CardJson(profile));
-  if (profile.context) {
-    Json context = Json::Object();
-    context.Set("low", profile.context->low).Set("likely", profile.context->likely).Set("high", profile.context->high);
-    object.Set("context", std::move(context));
+template <>
+struct Described<Profile> {
+  static constexpr const char *kName = "", *kAnswer = "profile", *kTitle = "what was measured of a card";
+  static Fields<Profile> Make() {
+    using P = Profile;
+    return Fields<P>()
+        .May("date", "", [](const P& of) { return OrNone(of.date); })
+        .May("driver", "", [](const P& of) { return OrNone(of.driver); })
+        .Group("card", "",
+               Fields<P>()
+                   .Has("name", "", &P::name)
+                   .May("uuid", "", [](const P& of) { return OrNone(of.uuid); })
+                   .Has("capability", "", [](const P& of) { return ToString(of.capability); })
+                   .Has("multiprocessors", "", &P::multiprocessors)
+                   .Has("usable", "", &P::usable))
+        .May("context", "of CUDA",
+             [](const P& of) {
+               const std::optional<ContextBand>& c = of.context;
+               return c ? std::optional(Band{c->low, c->likely, c->high}) : std::nullopt;
+             })
+        .May("rates", "", &P::rates)
+        .May("loads", "what a process takes beside its tensors; null: could not be measured", &P::loads)
+        .May("memory", "what could be allocated", &P::memory)
+        .May("fits", "seconds = launch + work / rate, by least squares", [](const P& of) { return AnyOf(of.fits); })
+        .May("convolutions", "the workspaces that cuDNN picked", [](const P& of) { return AnyOf(of.convolutions); });
   }
-  if (profile.rates) {
-    Json rates = Json::Object();
-    rates.Set("bandwidth", profile.rates->bandwidth).Set("fp32", profile.rates->fp32).Set("half", profile.rates->half);
-    object.Set("rates", std::move(rates));
-  }
-  if (profile.loads) {
-    Json loads = Json::Object();
-    loads.Set("context", ValueOrNull(profile.loads->context))
-        .Set("kernel", ValueOrNull(profile.loads->kernel))
-        .Set("cublas", ValueOrNull(profile.loads->cublas))
-        .Set("cudnn", ValueOrNull(profile.loads->cudnn));
-    object.Set("loads", std::move(loads));
-  }
-  if (profile.memory) {
-    Json memory = Json::Object();
-    memory.Set("granularity", profile.memory->granularity)
-        .Set("largest", profile.memory->largest)
-        .Set("reachable", profile.memory->reachable)
-        .Set("margin", profile.memory->margin);
-    object.Set("memory", std::move(memory));
-  }
-  if (!profile.fits.empty()) object.Set("fits", ListJson(profile.fits));
-  if (!profile.convolutions.empty()) object.Set("convolutions", ListJson(profile.convolutions));
-  return object;
-}
+};
+
+Json ToJson(const Profile& profile) { return AnswerJson(profile); }
+Json ProfileSchema() { return AnswerSchema<Profile>(); }
 
 }  // namespace vramplan

@@ -4,9 +4,11 @@ namespace vramplan {
 namespace {
 
 constexpr SchemaRow kSchemas[] = {
-    {"estimate", EstimateSchema}, {"explain", ExplainSchema}, {"fit", FitSchema},       {"gpus", GpusSchema},
-    {"models", ModelsSchema},     {"plan", PlanSchema},       {"record", RecordSchema}, {"replay", ReplaySchema},
-    {"solve", SolveSchema},       {"sweep", SweepSchema},
+    {"diff", DiffSchema},         {"estimate", EstimateSchema}, {"explain", ExplainSchema}, {"fit", FitSchema},
+    {"gpus", GpusSchema},         {"inspect", InspectSchema},   {"models", ModelsSchema},   {"plan", PlanSchema},
+    {"probe", ProbeSchema},       {"profile", ProfileSchema},   {"record", RecordSchema},   {"replay", ReplaySchema},
+    {"run", RunSchema},           {"solve", SolveSchema},       {"sweep", SweepSchema},     {"trace", TraceSchema},
+    {"validate", ValidateSchema}, {"watch", WatchSchema},
 };
 
 }  // namespace

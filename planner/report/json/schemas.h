@@ -14,15 +14,23 @@ struct SchemaRow {
 };
 std::span<const SchemaRow> AnswerSchemas();
 
+Json DiffSchema();
 Json EstimateSchema();
 Json ExplainSchema();
 Json FitSchema();
 Json GpusSchema();
+Json InspectSchema();
 Json ModelsSchema();
 Json PlanSchema();
+Json ProbeSchema();
+Json ProfileSchema();
 Json RecordSchema();
 Json ReplaySchema();
+Json RunSchema();
 Json SolveSchema();
 Json SweepSchema();
+Json TraceSchema();
+Json ValidateSchema();
+Json WatchSchema();
 
 }  // namespace vramplan

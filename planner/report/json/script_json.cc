@@ -1,129 +1,313 @@
 #include "planner/report/json/parts.h"
 #include "planner/report/json/places.h"
+#include "planner/report/json/schemas.h"
 #include "planner/report/parts/breakdown.h"
-#include "planner/report/script.h"
+#include "planner/report/run_answer.h"
 #include "planner/report/script_growth.h"
 #include "planner/report/script_holders.h"
+#include "planner/report/script_next.h"
 #include "planner/report/script_seen.h"
 
 namespace vramplan {
 namespace {
 
-Json CountersJson(const Levels& counters) {
-  Json json = Json::Object();
-  json.Set("requested", counters.requested).Set("allocated", counters.allocated).Set("reserved", counters.reserved);
-  return json;
-}
+constexpr char kRunSchema[] = "vramplan.run/1";
 
-Json LineJson(const CodePlace& place) {
-  Json json = Json::Object();
-  json.Set("file", place.file).Set("line", place.line).Set("function", place.function);
-  return json;
-}
+struct RunOf {
+  const ScriptReport& report;
+  const ScriptLargest* largest = nullptr;  // of --largest
+};
+struct OneRun {
+  const RunAnswer& answer;
+};
+struct RunTable {
+  const RunAnswer& answer;
+};
 
-Json ScriptStepsJson(const Recording& recording) {
-  Json steps = Json::Array();
-  for (const RecordedStep& step : recording.steps) {
-    Json json = Json::Object();
-    json.Set("step", step.step)
-        .Set("requested", step.peak.requested)
-        .Set("allocated", step.peak.allocated)
-        .Set("reserved", step.peak.reserved)
-        .Set("left", CountersJson(step.after));
-    steps.Push(std::move(json));
-  }
-  return steps;
-}
+const Recording& RecordingOf(const RunOf& of) { return of.report.recording; }
 
-Json OutOfMemoryJson(const ScriptReport& report) {
-  if (!report.oom) return Json();
-  const RecordedRefusal& oom = *report.oom;
-  Json json = Json::Object();
-  json.Set("asked", oom.asked)
-      .Set("free", oom.free)
-      .Set("held", CountersJson(oom.held))
-      .Set("place", LineJson(oom.place))
-      .Set("step", report.moment.step)
-      .Set("phase", Name(report.moment.phase))
-      .Set("with_gradients", report.moment.keeps_graphs)
-      .Set("largest_refused", report.card.largest_refused);
-  return json;
-}
-
-Json ScriptGpuJson(const ScriptReport& report) {
-  if (!report.card_given) return Json();
-  Json json = Json::Object();
-  json.Set("name", report.device.name)
-      .Set("usable", report.device.usable)
-      .Set("capability", report.capability)
-      .Set("available", report.device.available());
-  return json;
-}
-
-Json ByValueJson(const Recording& recording) {
-  Json rows = Json::Array();
-  for (const ByValue& value : recording.by_value) {
-    Json row = LineJson(value.place);
-    row.Set("what", value.what).Set("times", value.times);
-    rows.Push(std::move(row));
-  }
-  return rows;
-}
-
-Json ScriptTogetherJson(const ScriptReport& report) {
-  if (!report.together) return Json();
-  Json json = Json::Object();
-  json.Set("processes", report.together->contexts).Set("held", report.together->bytes);
-  return json;
-}
-
-Json Strings(const std::vector<std::string>& texts) {
-  Json array = Json::Array();
-  for (const std::string& text : texts) array.Push(text);
-  return array;
+// The line of what holds the most of a card that is never full.
+std::optional<HeldPart> LargestPart(const ScriptNext& next) {
+  const std::vector<HeldPart> parts = PartsOf(next.moment.rows);
+  return parts.empty() ? std::nullopt : std::optional(parts.front());
 }
 
 }  // namespace
 
-Json ToJson(const ScriptReport& report, Json largest) {
-  const Recording& recording = report.recording;
-  Json peak = CountersJson(recording.peak());
-  peak.Set("device", JsonOf(report.band)).Set("step", report.moment.step).Set("phase", Name(report.moment.phase));
-  Json ranks = Json::Array();
-  for (const ScriptProcess& process : report.processes) {
-    Json json = CountersJson(process.peak);
-    json.Set("pid", process.pid)
-        .Set("rank", process.rank)
-        .Set("ranks", process.ranks)
-        .Set("card", process.card)
-        .Set("steps", process.steps)
-        .Set("categories", process.replayed ? JsonOf(CategoriesOf{*process.replayed}) : Json());
-    ranks.Push(std::move(json));
+template <>
+struct Described<RecordedStep> {
+  static constexpr const char* kName = "";
+  static Fields<RecordedStep> Make() {
+    return Fields<RecordedStep>()
+        .Has("step", "", &RecordedStep::step)
+        .All<Levels>(&RecordedStep::peak)
+        .Has("left", "", &RecordedStep::after);
   }
-  const std::optional<ScriptGrowth> growth = GrowthOf(report);
-  Json json = Json::Object();
-  json.Set("schema", "vramplan.run/1")
-      .Set("command", Strings(report.command))
-      .Set("exit", report.exit_code)
-      .Set("ended_by", recording.end)
-      .Set("framework", "pytorch " + recording.torch)
-      .Set("gpu", ScriptGpuJson(report))
-      .Set("verdict", report.card_given ? Json(Name(report.verdict)) : Json())
-      .Set("on_a_larger_card", report.on_a_larger_card ? Json(*report.on_a_larger_card) : Json())
-      .Set("steps", ScriptStepsJson(recording))
-      .Set("peak", std::move(peak))
-      .Set("places", JsonOf(report.moment.rows))
-      .Set("growth", growth ? ToJson(*growth) : Json())
-      .Set("seen", NotSeenJson(report))
-      .Set("oom", OutOfMemoryJson(report))
-      .Set("next", report.next ? ToJson(*report.next) : Json())
-      .Set("ranks", std::move(ranks))
-      .Set("together", ScriptTogetherJson(report))
-      .Set("largest", std::move(largest))
-      .Set("uncovered", Strings(report.card.uncovered))
-      .Set("value_dependent", ByValueJson(recording))
-      .Set("notes", JsonOf(report.notes));
-  return json;
+};
+
+template <>
+struct Described<GrownLine> {
+  static constexpr const char* kName = "";
+  static Fields<GrownLine> Make() {
+    return Fields<GrownLine>().All<CodePlace>(&GrownLine::place).Has("bytes", "", &GrownLine::each);
+  }
+};
+
+template <>
+struct Described<ScriptGrowth> {
+  static constexpr const char* kName = "";
+  static Fields<ScriptGrowth> Make() {
+    return Fields<ScriptGrowth>()
+        .Has("each_step", "", &ScriptGrowth::each)
+        .Has("full_in_step", "null: no card was named, or the run came to that step", &ScriptGrowth::full)
+        .Has("lines", "", &ScriptGrowth::lines);
+  }
+};
+
+template <>
+struct Described<Recording::Saved> {
+  static constexpr const char* kName = "";
+  static Fields<Recording::Saved> Make() {
+    using S = Recording::Saved;
+    return Fields<S>().Has("path", "", &S::path).Has("held", "", &S::held).All<LineOf>([](const S& saved) {
+      return LineOf{saved.place};
+    });
+  }
+};
+
+template <>
+struct Described<Recording::Stays> {
+  static constexpr const char* kName = "";
+  static Fields<Recording::Stays> Make() {
+    using S = Recording::Stays;
+    return Fields<S>().All<LineOf>([](const S& stays) { return LineOf{stays.place}; }).Has("path", "", &S::path);
+  }
+};
+
+template <>
+struct Described<HeldPart> {
+  static constexpr const char* kName = "";
+  static Fields<HeldPart> Make() {
+    return Fields<HeldPart>()
+        .Has("kind", "", &HeldPart::kind)
+        .Has("bytes", "", &HeldPart::bytes)
+        .All<LineOf>([](const HeldPart& part) { return LineOf{part.lines.front().place}; });
+  }
+};
+
+template <>
+struct Described<ScriptNext> {
+  static constexpr const char* kName = "";
+  static Fields<ScriptNext> Make() {
+    return Fields<ScriptNext>()
+        .Has("needs", "", &ScriptNext::needs)
+        .Has("needs_high", "", &ScriptNext::high)
+        .Has("steps", "", &ScriptNext::steps)
+        .Has("largest_part", "", LargestPart)
+        .Has("smallest_card", "", &ScriptNext::smallest);
+  }
+};
+
+template <>
+struct Described<ScriptProcess> {
+  static constexpr const char* kName = "";
+  static Fields<ScriptProcess> Make() {
+    using P = ScriptProcess;
+    return Fields<P>()
+        .All<Levels>(&P::peak)
+        .Has("pid", "", &P::pid)
+        .Has("rank", "", &P::rank)
+        .Has("ranks", "", &P::ranks)
+        .Has("card", "", &P::card)
+        .Has("steps", "", &P::steps)
+        .Has("categories", "", [](const P& of) {
+          return of.replayed ? std::optional<CategoriesOf>(CategoriesOf{*of.replayed}) : std::nullopt;
+        });
+  }
+};
+
+template <>
+struct Described<CardLog::Together> {
+  static constexpr const char* kName = "";
+  static Fields<CardLog::Together> Make() {
+    using T = CardLog::Together;
+    return Fields<T>().Has("processes", "", &T::contexts).Has("held", "", &T::bytes);
+  }
+};
+
+template <>
+struct Described<ScriptTry> {
+  static constexpr const char* kName = "";
+  static Fields<ScriptTry> Make() {
+    return Fields<ScriptTry>()
+        .Has("value", "", &ScriptTry::value)
+        .Has("fits", "", &ScriptTry::fits)
+        .All<Levels>(&ScriptTry::peak);
+  }
+};
+
+template <>
+struct Described<ScriptLargest> {
+  static constexpr const char* kName = "";
+  static Fields<ScriptLargest> Make() {
+    return Fields<ScriptLargest>()
+        .Has("name", "", &ScriptLargest::name)
+        .Has("largest", "", &ScriptLargest::largest)
+        .Has("first_failing", "", &ScriptLargest::first_failing)
+        .Has("laws", "", [](const ScriptLargest& largest) { return LawsOf(largest); })
+        .Has("tried", "", &ScriptLargest::tried);
+  }
+};
+
+template <>
+struct Described<ByValue> {
+  static constexpr const char* kName = "";
+  static Fields<ByValue> Make() {
+    return Fields<ByValue>()
+        .All<CodePlace>(&ByValue::place)
+        .Has("what", "", &ByValue::what)
+        .Has("times", "", &ByValue::times);
+  }
+};
+
+template <>
+struct Described<RunOf> {
+  static constexpr const char* kName = "run";
+  static Fields<RunOf> Make() {
+    using R = RunOf;
+    const auto refused = [](const R& of) { return of.report.oom.has_value(); };
+    return Fields<R>()
+        .Has("schema", kRunSchema, [](const R&) { return std::string_view(kRunSchema); })
+        .Has("command", "", [](const R& of) { return of.report.command; })
+        .Has("exit", "of the command; null: a signal ended it", [](const R& of) { return of.report.exit_code; })
+        .Has("ended_by", "", [](const R& of) { return RecordingOf(of).end; })
+        .Has("framework", "", [](const R& of) { return "pytorch " + RecordingOf(of).torch; })
+        .Group("gpu", "null: none was named, and the card is never full",
+               Fields<R>()
+                   .Has("name", "", [](const R& of) { return of.report.device.name; })
+                   .Has("usable", "", [](const R& of) { return of.report.device.usable; })
+                   .Has("capability", "", [](const R& of) { return of.report.capability; })
+                   .Has("available", "", [](const R& of) { return of.report.device.available(); }),
+               [](const R& of) { return of.report.card_given; })
+        .Has("verdict", "null: no card was named",
+             [](const R& of) { return of.report.card_given ? std::optional(of.report.verdict) : std::nullopt; })
+        .Has("on_a_larger_card", kOnALargerCard, [](const R& of) { return of.report.on_a_larger_card; })
+        .Has("steps", "", [](const R& of) { return RecordingOf(of).steps; })
+        .Group("peak", "",
+               Fields<R>()
+                   .All<Levels>([](const R& of) { return RecordingOf(of).peak(); })
+                   .Has("device", "", [](const R& of) { return of.report.band; })
+                   .Has("step", "", [](const R& of) { return of.report.moment.step; })
+                   .Has("phase", "", [](const R& of) { return of.report.moment.phase; }))
+        .Has("places", "", [](const R& of) { return of.report.moment.rows; })
+        .Has("growth", "what is left on the card more after each step", [](const R& of) { return GrowthOf(of.report); })
+        .Group("seen", "",
+               Fields<R>()
+                   .Has("evaluation", "whether one ran; null: nobody can know",
+                        [](const R& of) { return Evaluated(RecordingOf(of)); })
+                   .Has("saved", "checkpoints, which hold zeros here; held: not written, because a file has the name",
+                        [](const R& of) { return RecordingOf(of).saved; })
+                   .Has("stays", "files that the script removed or renamed, which were there before the run and stay",
+                        [](const R& of) { return RecordingOf(of).stays; })
+                   .Has("waiting", "where optimizers were made that never stepped",
+                        [](const R& of) {
+                          std::vector<LineOf> lines;
+                          for (const CodePlace& place : RecordingOf(of).waiting) lines.push_back({place});
+                          return lines;
+                        }))
+        .Group("oom", "the request that ended it; null: it did not run out of memory",
+               Fields<R>()
+                   .Has("asked", "", [](const R& of) { return of.report.oom->asked; })
+                   .Has("free", "", [](const R& of) { return of.report.oom->free; })
+                   .Has("held", "", [](const R& of) { return of.report.oom->held; })
+                   .Has("place", "", [](const R& of) { return of.report.oom->place; })
+                   .Has("step", "", [](const R& of) { return of.report.moment.step; })
+                   .Has("phase", "", [](const R& of) { return of.report.moment.phase; })
+                   .Has("with_gradients", "of an evaluation: it keeps what a backward would want",
+                        [](const R& of) { return of.report.moment.keeps_graphs; })
+                   .Has("largest_refused", "", [](const R& of) { return of.report.card.largest_refused; }),
+               refused)
+        .Has("next", "of one that ran out of memory: a second run, on a card that is never full",
+             [](const R& of) { return of.report.next; })
+        .Has("ranks", "", [](const R& of) { return of.report.processes; })
+        .Has("together", "what several processes held of one card at once, beside a context each",
+             [](const R& of) { return of.report.together; })
+        .Has("largest", "of --largest",
+             [](const R& of) { return of.largest != nullptr ? std::optional(*of.largest) : std::nullopt; })
+        .Has("uncovered", "", [](const R& of) { return of.report.card.uncovered; })
+        .Has("value_dependent", "", [](const R& of) { return RecordingOf(of).by_value; })
+        .Has("notes", "", [](const R& of) { return of.report.notes; });
+  }
+};
+
+template <>
+struct Described<RealRun> {
+  static constexpr const char* kName = "";
+  static Fields<RealRun> Make() {
+    return Fields<RealRun>().Has("card", "", &RealRun::card).Has("run", "", [](const RealRun& real) {
+      return RunOf{real.report};
+    });
+  }
+};
+
+template <>
+struct Described<ScriptTried> {
+  static constexpr const char* kName = "";
+  static Fields<ScriptTried> Make() {
+    return Fields<ScriptTried>()
+        .Has("change", "", &ScriptTried::change)
+        .Has("changed", "", &ScriptTried::changed)
+        .Has("run", "", [](const ScriptTried& tried) {
+          return tried.report ? std::optional<RunOf>(RunOf{*tried.report}) : std::nullopt;
+        });
+  }
+};
+
+template <>
+struct Described<VariedRun> {
+  static constexpr const char* kName = "";
+  static Fields<VariedRun> Make() {
+    return Fields<VariedRun>().Has("values", "", &VariedRun::values).Has("run", "", [](const VariedRun& run) {
+      return RunOf{run.report, run.largest ? &*run.largest : nullptr};
+    });
+  }
+};
+
+template <>
+struct Described<OneRun> {
+  static constexpr const char* kName = "one";
+  static Fields<OneRun> Make() {
+    return Fields<OneRun>()
+        .All<RunOf>([](const OneRun& of) {
+          const VariedRun& run = of.answer.first();
+          return RunOf{run.report, run.largest ? &*run.largest : nullptr};
+        })
+        .May("real", "the same command on a card that is there", [](const OneRun& of) { return of.answer.real; })
+        .May("tried", "the command with changes", [](const OneRun& of) { return of.answer.tried; })
+        .May("advice", "of --try: which change to make", [](const OneRun& of) {
+          const RunAnswer& answer = of.answer;
+          return answer.tried ? std::optional(TriedAdvice(*answer.tried, answer.first().report)) : std::nullopt;
+        });
+  }
+};
+
+template <>
+struct Described<RunTable> {
+  static constexpr const char* kName = "table";
+  static Fields<RunTable> Make() {
+    return Fields<RunTable>()
+        .Has("schema", kRunSchema, [](const RunTable&) { return std::string_view(kRunSchema); })
+        .Has("vary", "", [](const RunTable& of) { return of.answer.runs; })
+        .Has("laws", "", [](const RunTable& of) { return LawsOf(of.answer.runs); });
+  }
+};
+
+Json ToJson(const RunAnswer& answer) { return answer.is_table ? JsonOf(RunTable{answer}) : JsonOf(OneRun{answer}); }
+
+Json RunSchema() {
+  SchemaParts parts;
+  Json::Items kinds = {JsonType<OneRun>::Schema(&parts), JsonType<RunTable>::Schema(&parts)};
+  return EitherSchema(kRunSchema, "what a script took on a pretend card", kinds, parts);
 }
 
 }  // namespace vramplan

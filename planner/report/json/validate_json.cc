@@ -1,51 +1,11 @@
 #include "planner/report/json/parts.h"
+#include "planner/report/json/schemas.h"
 #include "planner/report/parts/bottleneck.h"
 #include "planner/report/validate.h"
 
 namespace vramplan {
-namespace {
 
-Json ValidateLevelsJson(const Levels& levels) {
-  Json object = Json::Object();
-  object.Set("requested", levels.requested).Set("allocated", levels.allocated).Set("reserved", levels.reserved);
-  return object;
-}
-
-template <typename T>
-Json EndsJson(const AtContext<T>& ends) {
-  Json object = Json::Object();
-  object.Set("context_low", ends.low).Set("context_likely", ends.likely).Set("context_high", ends.high);
-  return object;
-}
-
-Json PredictionJson(const ValidateReport& report) {
-  const Prediction& prediction = report.prediction;
-  Json context = Json::Object();
-  context.Set("low", prediction.context.low)
-      .Set("likely", prediction.context.likely)
-      .Set("high", prediction.context.high)
-      .Set("source", prediction.context.source);
-  Json object = ValidateLevelsJson(prediction.peak.peak);
-  object.Set("device", prediction.peak.peak.reserved + prediction.context.likely)
-      .Set("context", std::move(context))
-      .Set("fits", EndsJson(prediction.fits))
-      .Set("largest_batch", EndsJson(prediction.largest))
-      .Set("allocations", report.allocations)
-      .Set("bytes_written", report.written);
-  return object;
-}
-
-Json RefusalJson(const std::optional<Refusal>& refusal) {
-  if (!refusal) return Json();
-  Json object = Json::Object();
-  object.Set("cause", Name(refusal->cause))
-      .Set("wanted", refusal->wanted)
-      .Set("free", refusal->free)
-      .Set("others", refusal->others);
-  return object;
-}
-
-const char* Word(CardTry::End end) {
+std::string_view Name(CardTry::End end) {
   switch (end) {
     case CardTry::End::kRan:
       return "ran";
@@ -59,110 +19,192 @@ const char* Word(CardTry::End end) {
   return "";
 }
 
-Json TryJson(const CardTry& tried) {
-  Json object = Json::Object();
-  object.Set("batch", tried.batch)
-      .Set("end", Word(tried.end))
-      .Set("levels", ValidateLevelsJson(tried.peak.peak))
-      .Set("free_memory_fell", tried.FellInside())
-      .Set("refusal", RefusalJson(tried.refusal))
-      .Set("failed_at", JsonOf(tried.at))
-      .Set("error", tried.error ? Json(ToString(*tried.error)) : Json())
-      .Set("others_took", tried.others)
-      .Set("driver_took", tried.driver)
-      .Set("not_given_back", tried.left);
-  return object;
+template <typename T>
+struct Described<AtContext<T>> {
+  static constexpr const char* kName = "";
+  static Fields<AtContext<T>> Make() {
+    using A = AtContext<T>;
+    return Fields<A>()
+        .Has("context_low", "", &A::low)
+        .Has("context_likely", "", &A::likely)
+        .Has("context_high", "", &A::high);
+  }
+};
+
+template <>
+struct Described<ContextBand> {
+  static constexpr const char* kName = "";
+  static Fields<ContextBand> Make() {
+    using C = ContextBand;
+    return Fields<C>()
+        .Has("low", "", &C::low)
+        .Has("likely", "", &C::likely)
+        .Has("high", "", &C::high)
+        .Has("source", "", &C::source);
+  }
+};
+
+template <>
+struct Described<Refusal> {
+  static constexpr const char* kName = "";
+  static Fields<Refusal> Make() {
+    return Fields<Refusal>()
+        .Has("cause", "", &Refusal::cause)
+        .Has("wanted", "", &Refusal::wanted)
+        .Has("free", "", &Refusal::free)
+        .Has("others", "what other programs held", &Refusal::others);
+  }
+};
+
+template <>
+struct Described<CardTry> {
+  static constexpr const char* kName = "try";
+  static Fields<CardTry> Make() {
+    using T = CardTry;
+    return Fields<T>()
+        .Has("batch", "", &T::batch)
+        .Has("end", "ran, out-of-memory, disturbed or failed", &T::end)
+        .Has("levels", "as the allocator counted on the card", [](const T& of) { return of.peak.peak; })
+        .Has("free_memory_fell", "by so much, without what others took", &T::FellInside)
+        .Has("refusal", "", &T::refusal)
+        .Has("failed_at", "what did not get its memory", &T::at)
+        .Has("error", "", &T::error)
+        .Has("others_took", "", &T::others)
+        .Has("driver_took", "", &T::driver)
+        .Has("not_given_back", "zero unless something is wrong", &T::left);
+  }
+};
+
+template <>
+struct Described<TimedWork> {
+  static constexpr const char* kName = "";
+  static Fields<TimedWork> Make() {
+    return Fields<TimedWork>()
+        .Has("bytes", "", [](const TimedWork& part) { return static_cast<int64_t>(part.work); })
+        .Has("seconds", "", &TimedWork::seconds);
+  }
+};
+
+template <>
+struct Described<CardMoment> {
+  static constexpr const char* kName = "";
+  static Fields<CardMoment> Make() {
+    using M = CardMoment;
+    return Fields<M>()
+        .Has("moment", "", &M::kind)
+        .Has("event", "", [](const M& of) { return static_cast<int64_t>(of.event); })
+        .Has("reserved", "", &M::reserved)
+        .Has("free", "", &M::free)
+        .Has("used", "", &M::used)
+        .Has("others_took", "", &M::others);
+  }
+};
+
+template <>
+struct Described<ContextSeen> {
+  static constexpr const char* kName = "";
+  static Fields<ContextSeen> Make() {
+    using C = ContextSeen;
+    return Fields<C>()
+        .Has("bare", "", &C::bare)
+        .Has("kernel", "", &C::kernel)
+        .Has("cublas", "null: not installed", &C::cublas)
+        .Has("cudnn", "null: not installed", &C::cudnn)
+        .Has("total", "", &C::total);
+  }
+};
+
+template <>
+struct Described<LevelRow> {
+  static constexpr const char* kName = "";
+  static Fields<LevelRow> Make() {
+    return Fields<LevelRow>()
+        .Has("level", "", &LevelRow::level)
+        .Has("predicted", "", &LevelRow::predicted)
+        .Has("observed", "", &LevelRow::seen);
+  }
+};
+
+namespace {
+
+Fields<ValidateReport> PredictedFields() {
+  using R = ValidateReport;
+  return Fields<R>()
+      .All<Levels>([](const R& of) { return of.prediction.peak.peak; })
+      .Has("device", "", [](const R& of) { return of.prediction.peak.peak.reserved + of.prediction.context.likely; })
+      .Has("context", "", [](const R& of) { return of.prediction.context; })
+      .Has("fits", "", [](const R& of) { return of.prediction.fits; })
+      .Has("largest_batch", "", [](const R& of) { return of.prediction.largest; })
+      .Has("allocations", "of the step at the batch", &R::allocations)
+      .Has("bytes_written", "", &R::written);
 }
 
-Json WrittenJson(const CardTry& run) {
-  Json phases = Json::Object();
-  for (size_t phase = 0; phase < run.written.size(); ++phase) {
-    const TimedWork& part = run.written[phase];
-    if (part.work == 0) continue;
-    Json object = Json::Object();
-    object.Set("bytes", static_cast<int64_t>(part.work)).Set("seconds", part.seconds);
-    phases.Set(std::string(Name(static_cast<Phase>(phase))), std::move(object));
+std::map<std::string, TimedWork> Written(const ValidateReport& report) {
+  std::map<std::string, TimedWork> phases;
+  const auto& written = report.seen->run.written;
+  for (size_t phase = 0; phase < written.size(); ++phase) {
+    if (written[phase].work != 0) phases[std::string(Name(static_cast<Phase>(phase)))] = written[phase];
   }
   return phases;
 }
 
-Json MomentsJson(const CardTry& run) {
-  Json moments = Json::Array();
-  for (const CardMoment& moment : run.moments) {
-    Json object = Json::Object();
-    object.Set("moment", Name(moment.kind))
-        .Set("event", static_cast<int64_t>(moment.event))
-        .Set("reserved", moment.reserved)
-        .Set("free", moment.free)
-        .Set("used", moment.used)
-        .Set("others_took", moment.others);
-    moments.Push(std::move(object));
-  }
-  return moments;
-}
-
-Json SeenJson(const ValidateReport& report) {
-  if (!report.seen) return Json();
-  const Observation& seen = *report.seen;
-  Json context = Json::Object();
-  context.Set("bare", seen.context.bare)
-      .Set("kernel", seen.context.kernel)
-      .Set("cublas", seen.context.cublas)
-      .Set("cudnn", seen.context.cudnn)
-      .Set("total", seen.context.total());
-  Json tried = Json::Array();
-  for (const CardTry& one : seen.tries) tried.Push(TryJson(one));
-  Json object = Json::Object();
-  object.Set("run", TryJson(seen.run))
-      .Set("blocks_written", seen.run.blocks)
-      .Set("segments_taken", seen.run.segments)
-      .Set("written", WrittenJson(seen.run))
-      .Set("moments", MomentsJson(seen.run))
-      .Set("context", std::move(context))
-      .Set("device_from_inside", seen.inside)
-      .Set("device_from_outside", seen.outside)
-      .Set("largest_batch", seen.found.stopped ? Json() : Json(seen.found.largest))
-      .Set("first_failing_batch", seen.found.failed)
-      .Set("largest_batch_predicted_with_this_context", seen.largest_predicted)
-      .Set("tries", std::move(tried))
-      .Set("left_behind", report.left_behind);
-  return object;
+Fields<ValidateReport> ObservedFields() {
+  using R = ValidateReport;
+  return Fields<R>()
+      .Has("run", "at the batch", [](const R& of) { return of.seen->run; })
+      .Has("blocks_written", "", [](const R& of) { return of.seen->run.blocks; })
+      .Has("segments_taken", "", [](const R& of) { return of.seen->run.segments; })
+      .Has("written", "by phase", Written)
+      .Has("moments", "", [](const R& of) { return of.seen->run.moments; })
+      .Has("context", "what is taken before the first tensor", [](const R& of) { return of.seen->context; })
+      .Has("device_from_inside", "at the peak, of cuMemGetInfo", [](const R& of) { return of.seen->inside; })
+      .Has("device_from_outside", "at the peak, of NVML", [](const R& of) { return of.seen->outside; })
+      .Has("largest_batch", "null: the search was stopped",
+           [](const R& of) { return of.seen->found.stopped ? std::nullopt : std::optional(of.seen->found.largest); })
+      .Has("first_failing_batch", "", [](const R& of) { return of.seen->found.failed; })
+      .Has("largest_batch_predicted_with_this_context", "", [](const R& of) { return of.seen->largest_predicted; })
+      .Has("tries", "of the search for the largest batch", [](const R& of) { return of.seen->tries; })
+      .Has("left_behind", "when the session was over; null: the driver does not say", &R::left_behind);
 }
 
 }  // namespace
 
-Json ToJson(const ValidateReport& report) {
-  Json gpu = Json::Object();
-  gpu.Set("name", report.device.name)
-      .Set("card", report.card ? Json(*report.card) : Json())
-      .Set("usable_bytes", report.device.usable)
-      .Set("driver", report.driver.driver)
-      .Set("cuda", report.driver.cuda);
-  Json limits = Json::Object();
-  limits.Set("margin", report.limits.margin)
-      .Set("max_bytes", report.limits.most == Bytes::Max() ? Json() : Json(report.limits.most));
-  Json levels = Json::Array();
-  if (report.seen) {
-    for (const LevelRow& row : LevelRows(report.prediction, *report.seen)) {
-      Json object = Json::Object();
-      object.Set("level", row.level).Set("predicted", row.predicted).Set("observed", row.seen);
-      levels.Push(std::move(object));
-    }
+template <>
+struct Described<ValidateReport> {
+  static constexpr const char *kName = "", *kAnswer = "validate",
+                              *kTitle = "a step on a card, predicted beside observed";
+  static Fields<ValidateReport> Make() {
+    using R = ValidateReport;
+    return Fields<R>()
+        .Has("verdict", "agrees, differs, stopped or dry-run",
+             [](const R& of) { return of.seen ? Name(of.judgement.agreement) : std::string_view("dry-run"); })
+        .Has("reason", "", [](const R& of) { return of.judgement.reason; })
+        .Has("model", "", [](const R& of) { return of.question.model; })
+        .Group("gpu", "",
+               Fields<R>()
+                   .Has("name", "", [](const R& of) { return of.device.name; })
+                   .Has("card", "its number here; null: a dry run", &R::card)
+                   .Has("usable_bytes", "", [](const R& of) { return of.device.usable; })
+                   .Has("driver", "", [](const R& of) { return of.driver.driver; })
+                   .Has("cuda", "", [](const R& of) { return of.driver.cuda; }))
+        .Has("spec", "the options behind the answer", [](const R& of) { return SpecOf{of.question.spec}; })
+        .Has("batch", "", [](const R& of) { return of.prediction.batch; })
+        .Group("limits", "of what is taken of the card",
+               Fields<R>()
+                   .Has("margin", "left alone", [](const R& of) { return of.limits.margin; })
+                   .Has("max_bytes", "",
+                        [](const R& of) {
+                          return of.limits.most == Bytes::Max() ? std::nullopt : std::optional(of.limits.most);
+                        }))
+        .Group("predicted", "", PredictedFields())
+        .Has("levels", "predicted beside observed",
+             [](const R& of) { return of.seen ? LevelRows(of.prediction, *of.seen) : std::vector<LevelRow>(); })
+        .Group("observed", "null: a dry run", ObservedFields(), [](const R& of) { return of.seen.has_value(); })
+        .Has("notes", "", &R::notes);
   }
-  Json json = Json::Object();
-  json.Set("schema", "vramplan.validate/1")
-      .Set("verdict", report.seen ? Json(Name(report.judgement.agreement)) : Json("dry-run"))
-      .Set("reason", report.judgement.reason)
-      .Set("model", JsonOf(report.question.model))
-      .Set("gpu", std::move(gpu))
-      .Set("spec", JsonOf(SpecOf{report.question.spec}))
-      .Set("batch", report.prediction.batch)
-      .Set("limits", std::move(limits))
-      .Set("predicted", PredictionJson(report))
-      .Set("levels", std::move(levels))
-      .Set("observed", SeenJson(report))
-      .Set("notes", JsonOf(report.notes));
-  return json;
-}
+};
+
+Json ToJson(const ValidateReport& report) { return AnswerJson(report); }
+Json ValidateSchema() { return AnswerSchema<ValidateReport>(); }
 
 }  // namespace vramplan

@@ -1,10 +1,10 @@
 #include "planner/report/json/parts.h"
+#include "planner/report/json/schemas.h"
 #include "planner/report/watch.h"
 
 namespace vramplan {
-namespace {
 
-const char* WatchWord(WatchResult::End end) {
+std::string_view Name(WatchResult::End end) {
   switch (end) {
     case WatchResult::End::kOver:
       return "over";
@@ -18,80 +18,93 @@ const char* WatchWord(WatchResult::End end) {
   return "";
 }
 
-Json WatchCardJson(const Watched& watched) {
-  Json processes = Json::Array();
-  for (const WatchedProcess& process : watched.processes) {
-    Json object = Json::Object();
-    object.Set("pid", process.pid)
-        .Set("name", process.name)
-        .Set("ours", process.ours)
-        .Set("appeared_seconds", process.appeared)
-        .Set("first", process.first)
-        .Set("highest", process.highest)
-        .Set("at_peak", process.at_peak);
-    processes.Push(std::move(object));
+template <>
+struct Described<WatchedProcess> {
+  static constexpr const char* kName = "";
+  static Fields<WatchedProcess> Make() {
+    using P = WatchedProcess;
+    return Fields<P>()
+        .Has("pid", "", &P::pid)
+        .Has("name", "", &P::name)
+        .Has("ours", "it is of the run", &P::ours)
+        .Has("appeared_seconds", "", &P::appeared)
+        .Has("first", "", &P::first)
+        .Has("highest", "", &P::highest)
+        .Has("at_peak", "", &P::at_peak);
   }
-  Json object = Json::Object();
-  object.Set("card", watched.card)
-      .Set("looks", watched.samples)
-      .Set("seconds", watched.seconds)
-      .Set("source", Name(watched.source))
-      .Set("peak", watched.source == WatchSource::kNothing ? Json() : Json(watched.peak))
-      .Set("peak_seconds", watched.peak_at)
-      .Set("used_before", watched.before)
-      .Set("used_at_peak", watched.used_at_peak)
-      .Set("there_before", watched.there_before)
-      .Set("processes", std::move(processes));
-  return object;
-}
+};
 
-Json WatchPredictionJson(const WatchReport& report) {
-  if (!report.prediction) return Json();
-  const WatchPrediction& prediction = *report.prediction;
-  const auto band = [](Bytes low, Bytes likely, Bytes high) {
-    Json object = Json::Object();
-    object.Set("low", low).Set("likely", likely).Set("high", high);
-    return object;
-  };
-  Json object = Json::Object();
-  object.Set("model", JsonOf(report.estimate->question.model))
-      .Set("spec", JsonOf(SpecOf{report.estimate->question.spec}))
-      .Set("requested", prediction.levels.requested)
-      .Set("allocated", prediction.levels.allocated)
-      .Set("reserved", prediction.levels.reserved)
-      .Set("context", band(prediction.context_low, prediction.context_likely, prediction.context_high))
-      .Set("device", band(prediction.device_low, prediction.device_likely, prediction.device_high));
-  return object;
-}
-
-}  // namespace
-
-Json ToJson(const WatchReport& report) {
-  Json cards = Json::Array();
-  for (const Watched& card : report.result.cards) cards.Push(WatchCardJson(card));
-  Json explanation;
-  if (report.prediction) {
-    explanation = Json::Object();
-    explanation.Set("place", Name(report.explanation.place))
-        .Set("level", report.explanation.level)
-        .Set("text", report.explanation.text);
+template <>
+struct Described<Watched> {
+  static constexpr const char* kName = "";
+  static Fields<Watched> Make() {
+    using W = Watched;
+    return Fields<W>()
+        .Has("card", "", &W::card)
+        .Has("looks", "", &W::samples)
+        .Has("seconds", "", &W::seconds)
+        .Has("source", "", &W::source)
+        .Has("peak", "of the run; null: nobody said",
+             [](const W& of) { return of.source == WatchSource::kNothing ? std::nullopt : std::optional(of.peak); })
+        .Has("peak_seconds", "", &W::peak_at)
+        .Has("used_before", "by everybody at the first look, without the run", &W::before)
+        .Has("used_at_peak", "by everybody", &W::used_at_peak)
+        .Has("there_before", "the run held memory at the first look", &W::there_before)
+        .Has("processes", "", &W::processes);
   }
-  Json json = Json::Object();
-  json.Set("schema", "vramplan.watch/1")
-      .Set("run", report.run)
-      .Set("end", WatchWord(report.result.end))
-      .Set("error", report.result.error ? Json(ToString(*report.result.error)) : Json())
-      .Set("exit_code", report.exit_code)
-      .Set("signal", report.signal)
-      .Set("gpu", report.card)
-      .Set("card", report.result.busiest().card)
-      .Set("cards", std::move(cards))
-      .Set("predicted", WatchPredictionJson(report))
-      .Set("explanation", std::move(explanation))
-      .Set("saved", report.saved)
-      .Set("saved_context", report.saved_context)
-      .Set("notes", JsonOf(report.notes));
-  return json;
-}
+};
+
+template <>
+struct Described<Explanation> {
+  static constexpr const char* kName = "";
+  static Fields<Explanation> Make() {
+    return Fields<Explanation>()
+        .Has("place", "", &Explanation::place)
+        .Has("level", "empty: nothing is to be explained", &Explanation::level)
+        .Has("text", "", &Explanation::text);
+  }
+};
+
+template <>
+struct Described<WatchReport> {
+  static constexpr const char *kName = "", *kAnswer = "watch", *kTitle = "a run that was watched";
+  static Fields<WatchReport> Make() {
+    using R = WatchReport;
+    const auto predicted = [](const R& of) { return of.prediction.has_value(); };
+    return Fields<R>()
+        .Has("run", "a process, or the command", &R::run)
+        .Has("end", "", [](const R& of) { return of.result.end; })
+        .Has("error", "", [](const R& of) { return of.result.error; })
+        .Has("exit_code", "", &R::exit_code)
+        .Has("signal", "that ended the command", &R::signal)
+        .Has("gpu", "the name of the busiest card", &R::card)
+        .Has("card", "its number", [](const R& of) { return of.result.busiest().card; })
+        .Has("cards", "", [](const R& of) { return of.result.cards; })
+        .Group("predicted", "of --model",
+               Fields<R>()
+                   .Has("model", "", [](const R& of) { return of.estimate->question.model; })
+                   .Has("spec", "", [](const R& of) { return SpecOf{of.estimate->question.spec}; })
+                   .All<Levels>([](const R& of) { return of.prediction->levels; })
+                   .Has("context", "",
+                        [](const R& of) {
+                          const WatchPrediction& p = *of.prediction;
+                          return Band{p.context_low, p.context_likely, p.context_high};
+                        })
+                   .Has("device", "",
+                        [](const R& of) {
+                          const WatchPrediction& p = *of.prediction;
+                          return Band{p.device_low, p.device_likely, p.device_high};
+                        }),
+               predicted)
+        .Has("explanation", "of the difference",
+             [](const R& of) { return of.prediction ? std::optional(of.explanation) : std::nullopt; })
+        .Has("saved", "the file of --save; empty: none", &R::saved)
+        .Has("saved_context", "", &R::saved_context)
+        .Has("notes", "", &R::notes);
+  }
+};
+
+Json ToJson(const WatchReport& report) { return AnswerJson(report); }
+Json WatchSchema() { return AnswerSchema<WatchReport>(); }
 
 }  // namespace vramplan

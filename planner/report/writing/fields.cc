@@ -139,6 +139,12 @@ Json WholeSchema(const std::string& id, const std::string& title, const Json& ob
   return whole.Set("$defs", std::move(defs));
 }
 
+Json EitherSchema(const std::string& id, const std::string& title, const Json::Items& kinds, const SchemaParts& parts) {
+  Json any = Json::Object();
+  any.Set("anyOf", ArrayOf(kinds));
+  return WholeSchema(id, title, any, parts);
+}
+
 std::string PrintSchema(const Json& schema) {
   std::string text;
   PrintInto(schema, 0, 0, &text);

@@ -21,6 +21,7 @@
 #include <concepts>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -148,6 +149,20 @@ class Fields {
     rows_.push_back({name, says, true, value, JsonType<V>::Schema});
     return *this;
   }
+  // An object with fields of this same struct; null where it is not `given`.
+  Fields& Group(const char* name, const char* says, Fields fields, std::function<bool(const T&)> given = nullptr) {
+    const auto inner = std::make_shared<const Fields>(std::move(fields));
+    const bool always = given == nullptr;
+    const auto value = [inner, given](const T& of) -> std::optional<Json> {
+      return given == nullptr || given(of) ? inner->Object(of) : Json();
+    };
+    const auto schema = [inner, always](SchemaParts* parts) {
+      const Json object = inner->Schema(parts);
+      return always ? object : Nullable(object);
+    };
+    rows_.push_back({name, says, false, value, schema});
+    return *this;
+  }
   // All fields of `of`, which `get` reads.
   template <typename Part, typename Get>
   Fields& All(Get get) {
@@ -182,7 +197,7 @@ class Fields {
     const char *name, *says;
     bool may_be_absent;
     std::function<std::optional<Json>(const T&)> value;
-    Json (*schema)(SchemaParts* parts);
+    std::function<Json(SchemaParts* parts)> schema;
   };
   std::vector<Row> rows_;
 };
@@ -191,6 +206,9 @@ template <typename T>
 Json JsonOf(const T& value) {
   return JsonType<T>::Value(value);
 }
+
+// Of an answer of several kinds: one of `kinds`, which are in `parts`.
+Json EitherSchema(const std::string& id, const std::string& title, const Json::Items& kinds, const SchemaParts& parts);
 
 // Of an answer, whose JSON begins with {"schema": "vramplan.NAME/1"}. `T` says kAnswer, "fit", and kTitle.
 template <typename T>

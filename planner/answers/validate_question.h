@@ -14,9 +14,10 @@ namespace vramplan {
 
 class ValidateQuestion {
  public:
-  ValidateQuestion(Options options, ChosenDevice chosen, Prepared prepared);
+  // `most`: that it may take of the card.
+  ValidateQuestion(const Question& question, Bytes most, ChosenDevice chosen, Prepared prepared);
 
-  // The report without what is observed. Errors: those of laying the step out.
+  // The report without what is observed, and without the settings that it shows (ValidateReport::question.spec). Errors: those of laying the step out.
   Result<ValidateReport> Predict();
   // One step on the card. `predicted`: its peak; null: it is predicted here.
   Result<CardTry> Try(Probe* machine, CardSession* session, int64_t batch, const Peak* predicted) const;
@@ -26,6 +27,8 @@ class ValidateQuestion {
   int64_t Most() const { return has_batch() ? kLargestBatchTried : 1; }
   bool has_batch() const { return prepared_.question.model.has_batch; }
   const CardFacts& card() const { return *chosen_.facts; }
+  const ChosenDevice& chosen() const { return chosen_; }
+  const TrainingSpec& spec() const { return spec_; }
 
  private:
   Result<Timeline> LayOut(int64_t batch, Notes* notes) const;
@@ -35,7 +38,6 @@ class ValidateQuestion {
   Peak Within(const Timeline& timeline, int64_t batch, Bytes context, bool* fits) const;
   void Count(const Timeline& timeline, ValidateReport* report) const;
 
-  Options options_;
   ChosenDevice chosen_;
   Prepared prepared_;
   TrainingSpec spec_;

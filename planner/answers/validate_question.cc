@@ -1,18 +1,16 @@
-#include "planner/cli/validate_question.h"
+#include "planner/answers/validate_question.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "planner/cli/settings.h"
-
 namespace vramplan {
 
-ValidateQuestion::ValidateQuestion(Options options, ChosenDevice chosen, Prepared prepared)
-    : options_(std::move(options)), chosen_(std::move(chosen)), prepared_(std::move(prepared)) {
-  spec_ = SpecOn(chosen_, options_.spec);
-  config_ = AllocatorOn(chosen_.device, options_.allocator);
-  limits_ = {options_.reserve, options_.max_bytes.value_or(Bytes::Max())};
-}
+ValidateQuestion::ValidateQuestion(const Question& question, Bytes most, ChosenDevice chosen, Prepared prepared)
+    : chosen_(std::move(chosen)),
+      prepared_(std::move(prepared)),
+      spec_(SpecOn(chosen_, question.spec)),
+      config_(AllocatorOn(chosen_.device, question.allocator)),
+      limits_{question.reserve, most} {}
 
 Result<ValidateReport> ValidateQuestion::Predict() {
   ValidateReport report;
@@ -41,7 +39,6 @@ Result<ValidateReport> ValidateQuestion::Predict() {
   Count(*timeline, &report);
   report.most_tries = MostTries(std::max<int64_t>(1, largest), Most());
   report.question.batch = prediction.batch;
-  report.question.spec = SpecRows(options_, spec_, report.question, chosen_, context);
   report.notes = prepared_.notes;
   report.notes.Append(chosen_.notes);
   return report;
