@@ -72,7 +72,7 @@ Status CheckModelled(const Question& question) {
 Status CheckTakenByDeepspeed(const TrainingSpec& spec, const Facts& facts) {
   if (!IsDeepspeed(spec.strategy) || !facts.parameters) return Done();
   for (const RecordedTensor& parameter : *facts.parameters) {
-    if (!parameter.shape.empty()) continue;
+    if (!parameter.shape.empty() || !parameter.same_as.empty()) continue;
     return Error{ErrorCode::kUsage, "--strategy",
                  "DeepSpeed refuses a parameter that is a single number, as " + parameter.name + " is",
                  "type --strategy ddp or fsdp2"};
@@ -219,7 +219,9 @@ Status TakeWeights(Question* question, const NamedModel& model) {
 
 Status TakeNamed(Question* question) {
   const std::string& name = question->model;
-  Result<std::optional<NamedModel>> found = FindNamed(name, "");
+  const bool is_known = question->named && question->named->name == name;
+  Result<std::optional<NamedModel>> found =
+      is_known ? Result<std::optional<NamedModel>>(*question->named) : FindNamed(name, "");
   if (!found) return found.error();
   if (!*found) {
     const bool serves = question->spec.mode == Mode::kServe;

@@ -13,8 +13,14 @@ using eager::Eager;
 
 constexpr uint8_t kReductionStream = 2;  // stream (stage3.py, reduce_and_partition_stream)
 
-bool IsIn(const std::string& path, const std::string& module) {
-  return path == module || (path.starts_with(module) && (path[module.size()] == '.' || path[module.size()] == '/'));
+// Inside a call of the module that `checkpoint` means, and not that call: its hooks are around the checkpoint
+// (transformers 5.23, modeling_layers.py).
+bool RunsAgain(const std::string& module, const std::string& checkpoint) {
+  for (size_t end = module.find_first_of("./"); end != std::string::npos; end = module.find_first_of("./", end + 1)) {
+    const std::string around = module.substr(0, end);
+    if (around == checkpoint || around.ends_with("." + checkpoint)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -48,8 +54,8 @@ DeepspeedZero3::DeepspeedZero3(Eager& e, const Layers& layers, std::map<ValueId,
       module->second = gathered_.AddModule(std::move(own));
     }
     module_of_.push_back(module->second);
-    again_.push_back(std::ranges::any_of(
-        e.spec().checkpoint, [&](const std::string& path) { return of.module != path && IsIn(of.module, path); }));
+    again_.push_back(
+        std::ranges::any_of(e.spec().checkpoint, [&](const std::string& path) { return RunsAgain(of.module, path); }));
     opens_[of.first].push_back(call);
     closes_[of.last].insert(closes_[of.last].begin(), call);  // inner calls end first
   }
