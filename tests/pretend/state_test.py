@@ -199,6 +199,19 @@ for taken, began, expected in (
     ends = steps_of.ends_of([names.index(who) for who in taken], [began.get(name, 0) for name in names])
     is_("steps of %s" % taken, "".join(who + " " * end for who, end in zip(taken, ends)).strip(), expected)
 
+# An optimizer that is given one part of the parameters after another, as DeepSpeed's stage 3 does, makes one step of them all.
+_, parts = text("""
+import torch
+nets = [torch.nn.Linear(64, 64).cuda() for part in range(3)]
+optimizer = torch.optim.SGD(nets[0].parameters(), 0.1)
+for step in range(4):
+    sum(net(torch.randn(8, 64, device="cuda")).sum() for net in nets).backward()
+    for net in nets:
+        optimizer.param_groups[0]["params"] = list(net.parameters())
+        optimizer.step()
+""")
+is_("a step in parts", len(parts["steps"]), 3)
+
 # The critic steps three times before the generator does, and both are seen; an inference has no steps.
 _, answer = text("""
 import torch
