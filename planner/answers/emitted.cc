@@ -32,7 +32,7 @@ Result<std::string> EmittedPlan(Emit emit, const Question& question, const Prepa
                                 const TrainingSpec& spec, const Device& device) {
   return PrintSnippet(emit, {plan,
                              spec,
-                             FileName(prepared.question.model.file),
+                             FileName(prepared.head.model.file),
                              device.name,
                              DeviceBytes(plan.peak, device.context.likely),
                              question.allocator_text,
@@ -44,7 +44,7 @@ Result<std::string> EmittedStep(Emit emit, const Question& question, StepEnds& s
   const TrainingSpec& spec = steps.spec;
   if (spec.mode != Mode::kTrain)
     return Error{ErrorCode::kUsage, "--emit", "is the configuration of a training", "leave out --mode"};
-  const StepQuestion& asked = steps.prepared.question;
+  const AnswerHead& asked = steps.prepared.head;
   Plan plan;
   plan.batch = asked.batch_given || card.largest.largest_batch == 0 ? asked.batch
                : card.safe_batch > 0                                ? card.safe_batch
