@@ -302,7 +302,9 @@ std::string PrintExplain(const ExplainReport& report, const Style& style) {
   for (const std::string& remark : Remarks(report)) line(remark);
   if (!report.saved.empty()) line("what the message says about the card is in the profile now: " + report.saved);
   if (!report.step && message.place == MemoryPlace::kCard) {
-    line("--model FILE.onnx tells which request of the model's step failed, and what fits on that card");
+    line(
+        "--model FILE.onnx, or a name such as llama-3.1-8b, tells which request of the model's step failed, and what "
+        "fits on that card");
   }
   if (report.step) {
     line(MatchText(report));
