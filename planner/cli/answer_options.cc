@@ -181,7 +181,8 @@ constexpr OptionRow kAnswerRows[] = {
     OptionRow{"--dump", "holds", "print until when the forward keeps each tensor, and why, instead of the estimate",
               Of({kEstimate}), kAnswer, Into<&Options::dump, ParseDump>},
     OptionRow{"--why", "NODE",
-              "how this node of the file became a call: the rules that were asked, and where they failed",
+              "how this node of the file became a call: the rules that were asked, and where they failed. Of a form of "
+              "several nodes: its last",
               Of({kInspect}), kAnswer, Text<&Options::why>},
     OptionRow{"--passes", "",
               "what the exporter did to the model: each pass that undoes a part of it, and what it changed",
