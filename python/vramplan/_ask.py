@@ -166,6 +166,9 @@ def _capability_of(gpu: str | None) -> tuple[int, int] | None:
     if not isinstance(gpu, str) or gpu in ("all", "auto") or "," in gpu:
         return None
     cards = _binary.ask_json(["gpus", str(gpu)])["cards"]
+    alike = [card["id"] for card in cards if gpu.lower() in card["aliases"]]
+    if len(alike) > 1:  # told before the model is recorded, which may take seconds
+        raise UsageError("gpu", f'"{gpu}" is ambiguous: it can be {", ".join(alike[:-1])} or {alike[-1]}', f'give gpu="{alike[0]}"')
     major, _, minor = str(cards[0]["capability"]).partition(".")
     return int(major), int(minor)
 

@@ -281,6 +281,14 @@ class Programs(unittest.TestCase):
         casts = [c[3:] for c in calls_of(program_of(forward, torch.zeros(2, 3), fc=nn.Linear(3, 3))[""]) if len(c) > 3]
         self.assertEqual(casts, [({"amp": "float"},), ({"amp": "half"},)])
 
+    def test_a_card_that_is_ambiguous_is_told_before_the_model_runs(self):
+        class Runs(nn.Module):
+            def forward(self, x):
+                raise AssertionError("it ran")
+
+        with self.assertRaisesRegex(vramplan.UsageError, "h100-pcie, h100-sxm or h100-nvl"):
+            vramplan.fit(Runs(), torch.zeros(2, 8), gpu="h100")
+
     def test_a_model_in_halves_has_the_types_of_autocast(self):
         model = nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 8)).bfloat16()
         given = (torch.zeros(2, 8, dtype=torch.bfloat16),)
