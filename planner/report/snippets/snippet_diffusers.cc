@@ -56,7 +56,7 @@ const std::vector<Script>& Scripts() {
 
 Error CannotSay(const std::string& what, const std::string& hint) { return {ErrorCode::kUsage, "--emit", what, hint}; }
 
-std::string Joined(const std::vector<std::string>& names) {
+std::string ListOfLayers(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
   return text;
@@ -82,7 +82,7 @@ Status CheckScriptTrains(const SnippetOf& of, const Script& script) {
   const std::set<std::string> asked(lora.targets.begin(), lora.targets.end()),
       own(script.targets.begin(), script.targets.end());
   if (!script.takes_layers && asked != own) {
-    return CannotSay(std::string(script.adapters) + " adapts " + Joined(script.targets) + " alone",
+    return CannotSay(std::string(script.adapters) + " adapts " + ListOfLayers(script.targets) + " alone",
                      "type --lora " + std::to_string(lora.rank) + " without names of layers");
   }
   if (asked.contains("all-linear"))
@@ -128,7 +128,7 @@ Result<std::string> DiffusersCommand(const SnippetOf& of) {
     flags.push_back("--rank=" + std::to_string(lora->rank));
     if (std::set(lora->targets.begin(), lora->targets.end()) !=
         std::set(script->targets.begin(), script->targets.end()))
-      flags.push_back("--lora_layers=" + InShell(Joined(lora->targets)));
+      flags.push_back("--lora_layers=" + InShell(ListOfLayers(lora->targets)));
     if (lora->dropout > 0) flags.push_back("--lora_dropout=" + NumberText(lora->dropout));
   }
   text += "accelerate launch" +

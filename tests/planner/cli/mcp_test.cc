@@ -224,7 +224,7 @@ TEST_CASE("mcp: every tool answers, and as its outputSchema says") {
       McpMessage("tools/call", R"({"name": "fit", "arguments": {"model": "gpt2", "gpu": "t4", "batch": [1, 2]}})"),
       AskApart));
   CHECK_EQ(PrintCompact(McpAt(twice, "result.isError")), "true");
-  CHECK_NE(PrintCompact(McpAt(twice, "result.content")).find("--batch: is given twice, as 1 and 2"), std::string::npos);
+  CHECK_NE(PrintCompact(McpAt(twice, "result.content")).find("batch: is given twice, as 1 and 2"), std::string::npos);
   CHECK_EQ(PrintCompact(McpAt(refused, "result.isError")), "true");
   CHECK_NE(PrintCompact(McpAt(refused, "result.content")).find("nowhere.onnx"), std::string::npos);
 }
