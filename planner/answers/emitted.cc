@@ -14,13 +14,13 @@ namespace vramplan {
 namespace {
 
 // A length that --dim gave, or what is usual.
-std::optional<int64_t> LengthOf(const Question& question, const StepQuestion& asked, const char* name) {
+std::optional<int64_t> LengthOf(const Question& question, const AnswerHead& asked, const char* name) {
   if (const auto given = question.bind.dims.find(name); given != question.bind.dims.end()) return given->second;
   if (const auto usual = asked.usual_lengths.find(name); usual != asked.usual_lengths.end()) return usual->second;
   return std::nullopt;
 }
 
-std::optional<Denoiser> DenoiserOf(const Question& question, const StepQuestion& asked) {
+std::optional<Denoiser> DenoiserOf(const Question& question, const AnswerHead& asked) {
   const NamedModel& model = *question.named;
   if (!model.templates.OfDiffusers()) return std::nullopt;
   const auto pixels = [&](const char* name, int64_t of_image) {
@@ -32,7 +32,7 @@ std::optional<Denoiser> DenoiserOf(const Question& question, const StepQuestion&
 }
 
 // What the files of those who finetune say besides the plan.
-std::optional<Finetuned> FinetunedOf(const Question& question, const StepQuestion& asked) {
+std::optional<Finetuned> FinetunedOf(const Question& question, const AnswerHead& asked) {
   if (question.named == nullptr) return std::nullopt;
   Finetuned finetuned;
   finetuned.model = question.named->source;
@@ -74,12 +74,12 @@ Result<std::string> EmittedPlan(Emit emit, const Question& question, const Prepa
                                 const TrainingSpec& spec, const Device& device) {
   return PrintSnippet(emit, {plan,
                              spec,
-                             FileName(prepared.question.model.file),
+                             FileName(prepared.head.model.file),
                              device.name,
                              DeviceBytes(plan.peak, device.context.likely),
                              question.allocator_text,
                              {prepared.trained, SharedPrefix(prepared.layers)},
-                             FinetunedOf(question, prepared.question),
+                             FinetunedOf(question, prepared.head),
                              PatchOf(prepared.layers)});
 }
 
@@ -87,7 +87,7 @@ Result<std::string> EmittedStep(Emit emit, const Question& question, StepEnds& s
   const TrainingSpec& spec = steps.spec;
   if (spec.mode != Mode::kTrain)
     return Error{ErrorCode::kUsage, "--emit", "is the configuration of a training", "leave out --mode"};
-  const StepQuestion& asked = steps.prepared.question;
+  const AnswerHead& asked = steps.prepared.head;
   Plan plan;
   plan.batch = asked.batch_given || card.largest.largest_batch == 0 ? asked.batch
                : card.safe_batch > 0                                ? card.safe_batch

@@ -68,7 +68,7 @@ struct Serving {
 inline constexpr int64_t kServedStep = 256;
 
 struct Fit {
-  StepQuestion question;
+  AnswerHead head;
   CardFit card;
   PeakPlace place;
   std::vector<LayerRow> layers;
@@ -87,7 +87,7 @@ struct Fit {
 
 // --gpu all: the smallest card first; --gpu t4,a10: in that order.
 struct FitMatrix {
-  StepQuestion question;
+  AnswerHead head;
   std::vector<CardFit> cards;
   Notes notes;
 };

@@ -16,7 +16,7 @@
 namespace vramplan {
 
 struct PlanReport {
-  StepQuestion question;  // has the batch that the user typed, if any
+  AnswerHead head;  // has the batch that the user typed, if any
   Device device;
   std::string id;  // of the catalogue; empty for a bare size
   std::string optimizer;
