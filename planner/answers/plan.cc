@@ -174,6 +174,7 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, con
     if (!judged.ok()) return judged.error();
     report.on = static_cast<const OnCard&>(judged->fit);
     report.safe_batch = judged->fit.safe_batch;
+    report.largest = judged->fit.largest;
     report.assumptions = AssumptionsOf(
         {prepared, question, planned, plan->batch, *judged->step, judged->fit.peak.peak.requested, brief});
   } else {

@@ -62,6 +62,11 @@ Status DecideTrained(const Question& question, Layers* layers, Prepared* prepare
                      "nothing to train",
                  "add --trainable 'fc.*', or " + AskOfInference(question)};
   }
+  if (question.lora) {
+    return Error{ErrorCode::kUsage, "--frozen",
+                 "--lora trains its adapters alone, and this freezes them, too, so there is nothing to train",
+                 "leave out --frozen: the base is frozen already"};
+  }
   return Error{ErrorCode::kUsage, "--frozen",
                "all " + std::to_string(count.frozen) + " parameters are frozen, so there is nothing to train",
                "add --trainable 'fc.*' after it, or " + AskOfInference(question)};

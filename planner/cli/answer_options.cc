@@ -141,10 +141,10 @@ constexpr OptionRow kAnswerRows[] = {
               kSearch, Into<&RematWishes::seed, [](const Typed& t) { return Whole(t, 0, kMostSeed, "1"); }>},
     OptionRow{
         "--emit", "KIND",
-        "pytorch, pytorch-sac, hf, sft, accelerate, fsdp2, deepspeed, lightning, axolotl, torchtune, keras or env: "
-        "the configuration that applies the plan, to --out FILE or instead of the answer; fit: of the step as asked, "
-        "at "
-        "its batch or the safe one",
+        "pytorch, pytorch-sac, hf, sft, accelerate, fsdp2, deepspeed, lightning, axolotl, torchtune, diffusers, "
+        "nnunet, "
+        "keras or env: the configuration that applies the plan, to --out FILE or instead of the answer; fit: of the "
+        "step as asked, at its batch or the safe one",
         Of({kPlan, kFit}), kAnswer, Into<&Options::emit, ParseEmit>}
         .Words(EmitNames),
     OptionRow{"--host", "",

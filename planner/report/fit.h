@@ -94,6 +94,10 @@ struct FitMatrix {
 // Null: it fits on none of them.
 const CardFit* SmallestThatFits(const FitMatrix& matrix);
 
+// "38", "38 or more", "no batch".
+std::string LargestText(const LargestBatch& largest);
+// "batch 35 is safe, up to 38 may fit".
+std::string BatchesText(const LargestBatch& largest, int64_t safe);
 // "none", "1 module", "16 modules".
 std::string CheckpointingText(const LadderRow& row);
 

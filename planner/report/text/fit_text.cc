@@ -8,6 +8,21 @@
 #include "planner/report/writing/sparkline.h"
 
 namespace vramplan {
+std::string LargestText(const LargestBatch& largest) {
+  if (largest.largest_batch == 0) return "no batch";
+  return std::to_string(largest.largest_batch) + (largest.first_failing_batch ? "" : " or more");
+}
+
+std::string BatchesText(const LargestBatch& of, int64_t safe) {
+  const int64_t largest = of.largest_batch;
+  if (largest == 0) return "no batch fits";
+  if (!of.first_failing_batch && safe == largest) return "any batch up to " + std::to_string(largest) + " is safe";
+  const std::string at_most = "up to " + LargestText(of) + " may fit";
+  if (safe == 0) return "no batch is safe, " + at_most;
+  if (safe == largest) return "batch " + std::to_string(safe) + " is safe and the largest that fits";
+  return "batch " + std::to_string(safe) + " is safe, " + at_most;
+}
+
 namespace {
 
 using enum TextTable::Align;
@@ -58,23 +73,6 @@ std::string WhatIfText(const Fit& fit, const WhatIf& other) {
 bool IsMuchBetter(const WhatIf& other, const CardFit& card) {
   const int64_t now = card.largest.largest_batch;
   return other.verdict != card.verdict || other.largest_batch - now > now / 20;
-}
-
-std::string LargestText(const LargestBatch& largest) {
-  if (largest.largest_batch == 0) return "no batch";
-  return std::to_string(largest.largest_batch) + (largest.first_failing_batch ? "" : " or more");
-}
-
-// "batch 35 is safe, up to 38 may fit".
-std::string BatchesText(const CardFit& card) {
-  const int64_t largest = card.largest.largest_batch, safe = card.safe_batch;
-  if (largest == 0) return "no batch fits";
-  if (!card.largest.first_failing_batch && safe == largest)
-    return "any batch up to " + std::to_string(largest) + " is safe";
-  const std::string at_most = "up to " + LargestText(card.largest) + " may fit";
-  if (safe == 0) return "no batch is safe, " + at_most;
-  if (safe == largest) return "batch " + std::to_string(safe) + " is safe and the largest that fits";
-  return "batch " + std::to_string(safe) + " is safe, " + at_most;
 }
 
 // "3 sequences of 8192 tokens are safe and the most that fit".
@@ -180,13 +178,13 @@ std::string VerdictLine(const Fit& fit) {
            needs + LongestText(fit);
   }
   if (has_batch && !head.batch_given && fits) {
-    return file + " " + Does(head.mode) + " on " + PlaceText(head, card.device) + ": " + BatchesText(card) +
-           "; batch " + std::to_string(head.batch) + " needs " + needs;
+    return file + " " + Does(head.mode) + " on " + PlaceText(head, card.device) + ": " +
+           BatchesText(card.largest, card.safe_batch) + "; batch " + std::to_string(head.batch) + " needs " + needs;
   }
   return StepVerdictText(head, card.verdict, card.device, card.band) +
          (!has_batch                  ? ""
           : head.mode == Mode::kServe ? "; " + SequencesText(fit) + LongestText(fit)
-                                      : "; " + BatchesText(card));
+                                      : "; " + BatchesText(card.largest, card.safe_batch));
 }
 
 // "with --lora 16 --checkpoint all it fits: 20.08 GiB, batch 1 is safe"; "... it is tight: ...".

@@ -61,8 +61,7 @@ std::string VerdictText(const PlanReport& report) {
   std::string line =
       file + " training at batch " + BatchInWords(plan) + " (" + PlanInWords(plan, report.optimizer) + ") " +
       CardVerdictText(report.on.verdict, PlaceText(head, report.device), report.on.band.device(), PlanHas(report));
-  if (report.on.verdict == Verdict::kTight)
-    line += report.safe_batch > 0 ? "; batch " + std::to_string(report.safe_batch) + " is safe" : "; no batch is safe";
+  if (report.largest.largest_batch > 0) line += "; " + BatchesText(report.largest, report.safe_batch);
   return line + TimeText(plan) + "\n";
 }
 
