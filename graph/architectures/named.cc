@@ -119,6 +119,7 @@ namespace {
 struct Configuration {
   std::string text, source;
   std::vector<std::pair<std::string, int64_t>> beside = {};
+  int64_t parameters = 0;
 };
 
 Result<std::optional<Configuration>> ConfigurationOf(const std::string& name) {
@@ -134,7 +135,7 @@ Result<std::optional<Configuration>> ConfigurationOf(const std::string& name) {
   const auto row = RowWhere([&, wanted = LowerCase(plain)](const KnownModel& model) {
     return model.name == wanted || LowerCase(model.source) == wanted;
   });
-  if (row) return Found(Configuration{row->config, row->model.source, row->beside});
+  if (row) return Found(Configuration{row->config, row->model.source, row->beside, row->model.parameters});
   const std::optional<fs::path> cached = ConfigInCache(plain);
   std::optional<std::string> text = cached ? TextOf(*cached) : std::nullopt;
   if (text) return Found(Configuration{*std::move(text), cached->string()});
@@ -167,6 +168,7 @@ Result<std::optional<NamedModel>> FindNamed(const std::string& name, const std::
   model.source = configuration->source;
   model.settings = *std::move(settings);
   model.beside = configuration->beside;
+  model.parameters = configuration->parameters;
   for (const char* key : {"dtype", "torch_dtype"}) {
     if (model.weights_type.empty()) model.weights_type = model.settings.Text(key).value_or("");
   }

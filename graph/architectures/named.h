@@ -24,6 +24,7 @@ struct NamedModel {
   Settings settings;     // complete, without lengths
   std::string of_class;  // "LlamaForCausalLM"
   Template templates;
+  int64_t parameters = 0;  // of the table; 0: it is not in it
   // What training scripts keep on the card beside it, and its parameters: {"VAE", 83653863}; of diffusers alone.
   std::vector<std::pair<std::string, int64_t>> beside;
   // Of the weights that people load: "float32", "bfloat16", "float16"; empty: the settings do not say.

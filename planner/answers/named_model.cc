@@ -39,12 +39,12 @@ Status CheckDeepspeed(const Question& question) {
   const TrainingSpec& spec = question.spec;
   const std::string strategy(Name(spec.strategy));
   const std::string asks = "ask vramplan run --gpus " + std::to_string(spec.ranks) + " about a script";
-  if (spec.strategy == Strategy::kZero3)
-    return NotModelled("--strategy", strategy + " gathers weights", "type --strategy zero2 or fsdp2, or " + asks);
   if (question.named->templates.OfDiffusers())
     return NotModelled("--strategy", strategy + " runs a model of diffusers", asks);
   if (question.quant)
     return NotModelled("--quant", strategy + " takes packed weights", "type --strategy ddp, or " + asks);
+  if (spec.strategy == Strategy::kZero3 && question.lora && question.lora->dora)
+    return NotModelled("--lora", strategy + " runs DoRA", "leave out dora");
   if (spec.precision != Precision::kBf16 && spec.precision != Precision::kFp32 && spec.precision != Precision::kTf32)
     return NotModelled("--precision", strategy + " runs in " + std::string(Name(spec.precision)),
                        "type --precision bf16");
@@ -66,6 +66,18 @@ Status CheckModelled(const Question& question) {
     return NotModelled("--quant", "weights in eight bits run under autocast", "type --precision bf16");
   if (eight && dora) return NotModelled("--quant", "weights in eight bits run with DoRA", "type --quant nf4");
   return IsDeepspeed(spec.strategy) ? CheckDeepspeed(question) : Done();
+}
+
+// DeepspeedEngine._broadcast_model (0.19.8): p.data.view(torch.uint8), which PyTorch refuses of a tensor without axes.
+Status CheckTakenByDeepspeed(const TrainingSpec& spec, const Facts& facts) {
+  if (!IsDeepspeed(spec.strategy) || !facts.parameters) return Done();
+  for (const RecordedTensor& parameter : *facts.parameters) {
+    if (!parameter.shape.empty() || !parameter.same_as.empty()) continue;
+    return Error{ErrorCode::kUsage, "--strategy",
+                 "DeepSpeed refuses a parameter that is a single number, as " + parameter.name + " is",
+                 "type --strategy ddp or fsdp2"};
+  }
+  return Done();
 }
 
 // peft's get_peft_model makes adapters in fp32; add_adapter of diffusers in the type of the layer, which the scripts make
@@ -207,7 +219,9 @@ Status TakeWeights(Question* question, const NamedModel& model) {
 
 Status TakeNamed(Question* question) {
   const std::string& name = question->model;
-  Result<std::optional<NamedModel>> found = FindNamed(name, "");
+  const bool is_known = question->named && question->named->name == name;
+  Result<std::optional<NamedModel>> found =
+      is_known ? Result<std::optional<NamedModel>>(*question->named) : FindNamed(name, "");
   if (!found) return found.error();
   if (!*found) {
     const bool serves = question->spec.mode == Mode::kServe;
@@ -300,6 +314,7 @@ Result<Graph> GraphOf(const Question& question, BindOptions* bind, std::map<std:
   Result<Facts> facts = FactsOf(*question.named, &lengths, mode, std::string(Name(WeightsIn(question))));
   if (!facts) return facts.error();
   if (const Status adapted = Adapt(question, checks, &*facts); !adapted.ok()) return adapted.error();
+  if (const Status taken = CheckTakenByDeepspeed(question.spec, *facts); !taken.ok()) return taken.error();
   std::optional<RecordedProgram>& program = trains ? facts->training_program : facts->inference_program;
   if (!program || program->given.empty())
     return Error{ErrorCode::kBadInput, question.model, "its template has no such program", "type another --mode"};

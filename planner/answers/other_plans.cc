@@ -36,6 +36,21 @@ Result<CardFit> JudgedAs(Question question, const ChosenDevice& chosen, int64_t 
   return searches(alone.verdict) ? judge.At(batch) : Result<CardFit>(std::move(alone));
 }
 
+// What a card holds at once whatever the rest is: weights of two bytes or, packed, half a one, and where all of them are
+// trained their gradients and Adam's two states, each in the type of the weights or 8-bit.
+Bytes AtLeast(const Question& question) {
+  const TrainingSpec& spec = question.spec;
+  const double weight = question.quant ? 0.5 : 2;
+  double bytes = weight;
+  if (spec.mode == Mode::kTrain && !question.lora && question.trained.empty()) {
+    bytes += weight;
+    if (spec.optimizer == Optimizer::kAdam || spec.optimizer == Optimizer::kAdamW) bytes += 2 * weight;
+    if (spec.optimizer == Optimizer::kAdam8bit || spec.optimizer == Optimizer::kAdamW8bit) bytes += 2;
+  }
+  const int64_t parts = spec.strategy == Strategy::kDdp ? 1 : spec.ranks;
+  return Bytes::Of(static_cast<int64_t>(bytes * static_cast<double>(question.named->parameters)) / parts);
+}
+
 // Fits for sure, or fits at all where nothing did.
 bool IsBetter(Verdict verdict, Verdict now) {
   return verdict == Verdict::kFits || (now == Verdict::kDoesNotFit && verdict != Verdict::kDoesNotFit);
@@ -44,6 +59,7 @@ bool IsBetter(Verdict verdict, Verdict now) {
 // The same where it is better. The batches of what is not are nobody's question.
 std::optional<CardFit> WhereItFits(Question question, const ChosenDevice& chosen, int64_t batch, Verdict now,
                                    bool with_batches = true) {
+  if (AtLeast(question) > chosen.device.usable) return std::nullopt;
   Result<CardFit> fit = JudgedAs(std::move(question), chosen, batch,
                                  [&](Verdict verdict) { return with_batches && IsBetter(verdict, now); });
   if (!fit.ok() || !IsBetter(fit->verdict, now)) return std::nullopt;
@@ -119,13 +135,12 @@ std::vector<Remedy> OnMoreCards(const Question& question, const ChosenDevice& ch
       if (checkpoints) changed.spec.checkpoint = {"all"};
       return WhereItFits(std::move(changed), chosen, batch, now, with_batches);
     };
-    if (!on(kMost, false)) continue;
-    int low = 0, high = kMost;  // the powers between are not known
+    int low = 0, high = std::min(kMost, fewest_before - 1);  // the powers between are not known
+    if (high == 0 || !on(high, false)) continue;
     while (high - low > 1) {
       const int middle = (low + high) / 2;
       (on(middle, false) ? high : low) = middle;
     }
-    if (high >= fewest_before) continue;
     const std::optional<CardFit> fit = on(high, true);
     if (!fit) continue;
     fewest_before = high;

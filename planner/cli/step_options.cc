@@ -282,10 +282,10 @@ constexpr OptionRow kStepRows[] = {
         }),
     OptionRow{"--strategy", "NAME",
               "how the cards of --gpus share the model that is given by its name: ddp (each has all of it), fsdp2 "
-              "(fully_shard of each layer and of the model), zero1 or zero2 (DeepSpeed's stages, with its "
+              "(fully_shard of each layer and of the model), zero1, zero2 or zero3 (DeepSpeed's stages, with its "
               "defaults) [none]",
               kGraph, kModel, Into<&TrainingSpec::strategy, ParseStrategy>}
-        .Words(NamesUpTo<Strategy::kZero2>)
+        .Words(NamesUpTo<Strategy::kZero3>)
         .Of(kPyTorchAlone)
         .Shown([](SettingsRows* s) {
           if (s->Trains() && s->spec.strategy != Strategy::kNone) s->Name(Name(s->spec.strategy));

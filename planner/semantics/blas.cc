@@ -276,7 +276,33 @@ Tensor Matmul(Eager& e, const Tensor& a, const Tensor& b) {
   return UnsafeView(e, out, sizes);
 }
 
+// What DeepSpeed's stage 3 puts in place of torch.nn.functional.linear (0.19.8, runtime/zero/linear.py): it keeps its
+// operands, whoever needs them, and the weight as the parameter, which may have to be gathered for the backward.
+static Tensor LinearOfPartitioned(Eager& e, const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  OpScope scope(e, "LinearFunctionForZeroStage3");
+  const bool grad_mode = std::exchange(e.grad_mode, false);
+  const bool fused = input->dim() == 2 && bias;
+  Tensor out = fused ? Addmm(e, bias, input, T(e, weight)) : Matmul(e, input, T(e, weight));  // bias added in place
+  e.grad_mode = grad_mode;
+  const bool before = std::exchange(e.saves_at_end, true);
+  if (GradNode* node = e.Record("LinearFunctionForZeroStage3Backward", {input, weight, bias}, {out})) {
+    node->Save(input).Save(weight).Save(bias);
+    node->Backward([](GradContext& g) {
+      const Tensor &gradient = g.grad(), &x = g.saved(0), &w = g.saved(1);
+      const bool gathered = g.e.owner->Gather(*w);
+      if (g.Needs(0)) g.Set(0, Matmul(g.e, gradient, w));
+      if (g.Needs(1))
+        g.Set(1, Matmul(g.e, T(g.e, Reshape(g.e, gradient, Flattened(gradient))), Reshape(g.e, x, Flattened(x))));
+      if (g.Needs(2)) g.Set(2, SumTo(g.e, gradient, g.saved(2)->sizes));
+      if (gathered) g.e.owner->Partition(*w);
+    });
+  }
+  e.saves_at_end = before;
+  return out;
+}
+
 Tensor Linear(Eager& e, const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  if (e.owner != nullptr) return LinearOfPartitioned(e, input, weight, bias);
   OpScope scope(e, "aten::linear");
   if (input->dim() == 2 && bias) return Addmm(e, bias, input, T(e, weight));
   if (bias && input->dim() > 2 && IsContiguous(*input)) {  // _flatten_nd_linear (Linear.cpp)

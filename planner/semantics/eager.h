@@ -26,6 +26,15 @@
 
 namespace vramplan::eager {
 
+// Who gathers parameters that this process has a part of, where a rule takes one: DeepSpeed's stage 3.
+class ParameterOwner {
+ public:
+  virtual ~ParameterOwner() = default;
+  // False: it is whole. Else it is, until Partition.
+  virtual bool Gather(TensorImpl& parameter) = 0;
+  virtual void Partition(TensorImpl& parameter) = 0;
+};
+
 class Eager {
  public:
   Eager(Memory& memory, const TrainingSpec& spec, int64_t batch, Notes* notes);
@@ -95,6 +104,9 @@ class Eager {
   uint32_t engine_runs = 0;  // so far; see Visit
   // register_post_accumulate_grad_hook of every leaf; null: none.
   std::function<void(TensorImpl&)> accumulated;
+  ParameterOwner* owner = nullptr;  // null: parameters are whole
+  // What is saved is saved when the operator has run, as a torch.autograd.Function does it.
+  bool saves_at_end = false;
   // Blocks that operators wrote into, in this forward.
   std::vector<BlockId> overwritten;
   // The block allocated last. Blocks with a larger id were allocated later.

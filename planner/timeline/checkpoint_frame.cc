@@ -22,7 +22,8 @@ void CheckpointHooks::Recorded() {
 }
 
 CheckpointHooks::Place CheckpointHooks::PlaceOf(const eager::Tensor& saved) const {
-  return {layer_, entries_ < 0 ? -1 : entries_ - 1, entries_ > 0 && saved->storage->block > youngest_before_};
+  return {layer_, entries_ < 0 ? -1 : entries_ - 1,
+          entries_ > 0 && (e_.saves_at_end || saved->storage->block > youngest_before_)};
 }
 
 // What stands on the tape: one saved tensor of the frame.

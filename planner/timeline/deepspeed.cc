@@ -14,12 +14,10 @@ using eager::Storage;
 
 constexpr int64_t kAlignment = 2;  // nccl_start_alignment_factor
 
-Shape Flat(int64_t elements) { return Shape{Dim(elements)}; }
-
 }  // namespace
 
 DeepspeedZero::DeepspeedZero(Eager& e, std::vector<eager::Tensor> trained)
-    : e_(e), partitions_gradients_(e.spec().strategy == Strategy::kZero2), trained_(std::move(trained)) {
+    : DeepspeedEngine(e), partitions_gradients_(e.spec().strategy == Strategy::kZero2), trained_(std::move(trained)) {
   if (trained_.empty()) return;
   type_ = trained_.front()->dtype;
   const int64_t ranks = e.spec().ranks;
@@ -41,19 +39,22 @@ DeepspeedZero::DeepspeedZero(Eager& e, std::vector<eager::Tensor> trained)
   master_ = e.Empty(Flat(part_), type_);  // detach().clone().to(fp32)
   if (type_ != DType::kFloat32) master_ = e.Empty(Flat(part_), DType::kFloat32);
   master_->requires_grad = true;
+  masters_.push_back(master_);
   e.category = Category::kTemporaries;
   e.origin.op = "deepspeed.initialize_optimizer_states";
   const eager::Tensor zeros = e.Empty(Flat(part_), DType::kFloat32);
   e.accumulated = [this](eager::TensorImpl& parameter) { Accumulated(parameter); };
 }
 
-DeepspeedZero::~DeepspeedZero() { e_.accumulated = nullptr; }
-
-eager::Tensor DeepspeedZero::Scale(const eager::Tensor& loss) {
+eager::Tensor DeepspeedEngine::Scale(const eager::Tensor& loss) {
   e_.origin.op = "deepspeed.backward";
   scaled_.push_back(Div(e_, loss, eager::Tensor()));            // by the number of micro-batches
   scaled_.push_back(Div(e_, scaled_.back(), eager::Tensor()));  // times the scale of the loss, 1
   return scaled_.back();
+}
+
+void DeepspeedEngine::DropScaled() {
+  while (!scaled_.empty()) scaled_.pop_back();
 }
 
 // setup_buckets
@@ -142,7 +143,7 @@ void DeepspeedZero::EndBackward(bool last_micro_batch) {
     bucket_ = eager::Tensor();
     for (const eager::Tensor& parameter : trained_) parameter->grad = eager::Tensor();
   }
-  while (!scaled_.empty()) scaled_.pop_back();
+  DropScaled();
   e_.category = before;
 }
 
@@ -167,10 +168,11 @@ void DeepspeedZero::BeforeStep() {
   e_.category = before;
 }
 
-void DeepspeedZero::AfterStep() {
+bool DeepspeedZero::AfterStep() {
   if (master_) master_->grad = eager::Tensor();
   norm_ = eager::Tensor();
   norm_of_engine_ = last_norm_;  // engine.get_global_grad_norm()
+  return false;
 }
 
 }  // namespace vramplan

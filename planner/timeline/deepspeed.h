@@ -21,22 +21,42 @@ namespace vramplan {
 // Elements of its bucket of gradients: the default of reduce_bucket_size.
 inline constexpr int64_t kReduceBucket = 500'000'000;
 
-class DeepspeedZero {
+inline Shape Flat(int64_t elements) { return Shape{Dim(elements)}; }
+
+// deepspeed.initialize's engine: what the stages have in common.
+class DeepspeedEngine {
+ public:
+  explicit DeepspeedEngine(eager::Eager& e) : e_(e) {}
+  DeepspeedEngine(const DeepspeedEngine&) = delete;
+  DeepspeedEngine& operator=(const DeepspeedEngine&) = delete;
+  virtual ~DeepspeedEngine() { e_.accumulated = nullptr; }
+
+  // What the optimizer has.
+  const std::vector<eager::Tensor>& masters() const { return masters_; }
+  // engine.backward(loss): what is differentiated.
+  eager::Tensor Scale(const eager::Tensor& loss);
+  virtual void EndBackward(bool last_micro_batch) = 0;
+  // engine.step(), around the optimizer's. True: another one follows, of other masters.
+  virtual void BeforeStep() = 0;
+  virtual bool AfterStep() = 0;
+
+ protected:
+  void DropScaled();
+  eager::Eager& e_;
+  std::vector<eager::Tensor> masters_;
+
+ private:
+  std::vector<eager::Tensor> scaled_;
+};
+
+// Stages 1 and 2.
+class DeepspeedZero : public DeepspeedEngine {
  public:
   // `trained`: model.parameters() that are, which move into the flat block. The engine's hooks are in `e` from now on.
   DeepspeedZero(eager::Eager& e, std::vector<eager::Tensor> trained);
-  DeepspeedZero(const DeepspeedZero&) = delete;
-  DeepspeedZero& operator=(const DeepspeedZero&) = delete;
-  ~DeepspeedZero();
-
-  // What the optimizer has.
-  const eager::Tensor& master() const { return master_; }
-  // engine.backward(loss): what is differentiated.
-  eager::Tensor Scale(const eager::Tensor& loss);
-  void EndBackward(bool last_micro_batch);
-  // engine.step(), around the optimizer's.
-  void BeforeStep();
-  void AfterStep();
+  void EndBackward(bool last_micro_batch) override;
+  void BeforeStep() override;
+  bool AfterStep() override;
 
  private:
   bool IsMine(size_t parameter) const { return begins_[parameter] < part_; }
@@ -45,7 +65,6 @@ class DeepspeedZero {
   void IntoBucket(size_t parameter);
   void Reduce();
 
-  eager::Eager& e_;
   const bool partitions_gradients_;  // stage 2
   std::vector<eager::Tensor> trained_;
   std::vector<int64_t> begins_;  // of each, in the flat block
@@ -57,7 +76,6 @@ class DeepspeedZero {
   std::vector<size_t> in_bucket_;
   int64_t filled_ = 0;
   eager::Tensor mine_, averaged_;  // gradients of this rank's part: of this micro-batch, and of all
-  std::vector<eager::Tensor> scaled_;
   eager::Tensor norm_, last_norm_, norm_of_engine_;
 };
 

@@ -88,12 +88,20 @@ ModelRun::ModelRun(Eager& e, Recorder& recorder, const Layers& layers, std::vect
   const std::map<ValueId, const Layer*> last_weights = LastWeightsOfRecurrent(order);
   const std::set<ValueId> parameters(layers.parameters.begin(), layers.parameters.end());
   if (e.spec().strategy == Strategy::kFsdp2) sharding_.emplace(e, layers);
+  std::map<ValueId, eager::Tensor> partitioned;
+  if (e.spec().strategy == Strategy::kZero3) {
+    auto zero = std::make_unique<DeepspeedZero3>(e, layers, &partitioned);
+    zero3_ = zero.get();
+    zero_ = std::move(zero);
+  }
   for (ValueId id : order) {
     const Value& value = layers[id];
     const bool parameter = parameters.count(id) != 0;
     e_.category = parameter ? Category::kParameters : Category::kBuffers;
     const bool trained = parameter && IsTrained(layers, id) && IsFloating(e.ModelType(value.type));
-    eager::Tensor t = parameter && sharding_ ? sharding_->Add(value, id, trained) : There(value);
+    eager::Tensor t = parameter && sharding_ ? sharding_->Add(value, id, trained)
+                      : parameter && zero3_  ? partitioned.at(id)
+                                             : There(value);
     t->requires_grad = trained;
     resident_[static_cast<size_t>(id.value)] = std::move(t);
     if (const auto last = last_weights.find(id); last != last_weights.end()) FlattenWeights(*last->second);
@@ -103,10 +111,8 @@ ModelRun::ModelRun(Eager& e, Recorder& recorder, const Layers& layers, std::vect
       trained_.push_back(sharding_ ? sharding_->PartOf(id) : resident_[static_cast<size_t>(id.value)]);
   }
   if (e.spec().strategy == Strategy::kDdp && e.spec().mode == Mode::kTrain) buckets_ = BucketsOf(e, trained_);
-  if (e.spec().strategy == Strategy::kZero1 || e.spec().strategy == Strategy::kZero2) {
-    zero_.emplace(e, trained_);
-    trained_ = {zero_->master()};
-  }
+  if (IsDeepspeed(e.spec().strategy) && zero_ == nullptr) zero_ = std::make_unique<DeepspeedZero>(e, trained_);
+  if (zero_) trained_ = zero_->masters();
 }
 
 void ModelRun::MakeInputs() {
@@ -276,6 +282,7 @@ void ModelRun::RunFused(const FusedCall& call, std::vector<eager::Tensor>& value
 }
 
 void ModelRun::Run(size_t layer, std::vector<eager::Tensor>& values) {
+  if (zero3_) zero3_->Before(layer, values);
   if (fused_at_[layer] < 0) {
     RunLayer(layers_.layers[layer], values);
     if (observer_) observer_(layer, values);
@@ -283,6 +290,7 @@ void ModelRun::Run(size_t layer, std::vector<eager::Tensor>& values) {
              call.first == static_cast<int>(layer)) {
     RunFused(call, values);
   }
+  if (zero3_) zero3_->After(layer, values);
   for (ValueId id : releases_[layer]) values[static_cast<size_t>(id.value)] = eager::Tensor();
 }
 
@@ -299,6 +307,7 @@ void ModelRun::Forward() {
   e_.category = Category::kActivations;
   std::vector<eager::Tensor> values = resident_;
   if (sharding_) sharding_->BeginForward();
+  if (zero3_) zero3_->BeginForward();
   for (size_t l = 0; l < layers_.layers.size(); ++l) {
     if (const std::optional<size_t> last = reentrant_.Run(l, values)) {
       l = *last;
@@ -340,9 +349,7 @@ void ModelRun::BeforeStep() {
   if (zero_) zero_->BeforeStep();
 }
 
-void ModelRun::AfterStep() {
-  if (zero_) zero_->AfterStep();
-}
+bool ModelRun::AfterStep() { return zero_ && zero_->AfterStep(); }
 
 eager::Tensor ModelRun::ComputeLoss() {
   e_.category = Category::kActivations;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "graph/layers/layers.h"
@@ -13,7 +14,7 @@
 #include "planner/semantics/table.h"
 #include "planner/timeline/checkpoint.h"
 #include "planner/timeline/criterion.h"
-#include "planner/timeline/deepspeed.h"
+#include "planner/timeline/deepspeed3.h"
 #include "planner/timeline/fused_calls.h"
 #include "planner/timeline/ranks.h"
 #include "planner/timeline/reentrant.h"
@@ -41,11 +42,11 @@ class ModelRun : private LayerRunner {
   // loss = criterion(out, target), or a sum of several.
   eager::Tensor ComputeLoss();
 
-  // Around the backward of the loss, and the optimizer's step.
+  // Around the backward of the loss, and the optimizer's step. True: another one follows.
   eager::Tensor BeginBackward(const eager::Tensor& loss);
   void EndBackward(bool last_micro_batch);
   void BeforeStep();
-  void AfterStep();
+  bool AfterStep();
 
   // The end of the mixed precision region, if the forward ran in one.
   void LeaveAutocast() override { autocast_.Leave(); }
@@ -95,7 +96,8 @@ class ModelRun : private LayerRunner {
   std::vector<eager::Tensor> trained_;
   std::optional<Sharding> sharding_;     // of fsdp2
   std::vector<eager::Storage> buckets_;  // of ddp
-  std::optional<DeepspeedZero> zero_;    // of zero1 and zero2
+  std::unique_ptr<DeepspeedEngine> zero_;
+  DeepspeedZero3* zero3_ = nullptr;  // that, of zero3
   std::vector<eager::Tensor> outputs_;
   std::map<const Layer*, eager::Tensor> cached_;
   std::map<ValueId, eager::Tensor> kept_;   // by attributes of modules

@@ -113,9 +113,10 @@ Status Train(Eager& e, ModelRun& model, Recorder& recorder, int steps) {
     }
     e.origin.op = "optimizer.step";
     scaler.BeforeStep();
-    model.BeforeStep();
-    optimizer.Step(e);
-    model.AfterStep();
+    do {
+      model.BeforeStep();
+      optimizer.Step(e);
+    } while (model.AfterStep());
     scaler.AfterStep();
     scaler.Update();
     average.Update();

@@ -7,6 +7,9 @@ last of each round:
 
 A round begins with the optimizer that leads: the first that steps, as long as it comes back. When it does not, another one
 leads: one that was made after it had begun, or that steps more often than ever in a round of the old one.
+
+Steps of one optimizer that follow each other, each with other parameters, are one: DeepSpeed's stage 3 gives it a part of them
+at a time (runtime/zero/stage3.py, sub_group_size).
 """
 
 import bisect
@@ -21,6 +24,7 @@ class Step:
 
     def __init__(self, number, who, by_card, seconds):
         self.number, self.who, self.by_card, self.seconds = number, who, by_card, seconds
+        self.goes_on = False  # the next one is of the same step
 
 
 class Steps:
@@ -31,6 +35,7 @@ class Steps:
         self.places = []  # by number: the line that made it
         self.taken = []
         self.ends = []
+        self.last, self.stepped = None, set()  # the latest, and the parameters that it and those that it goes on had
         whole = torch.optim.Optimizer.__init__
 
         @functools.wraps(whole)
@@ -47,11 +52,22 @@ class Steps:
         return self.made[optimizer]
 
     def take(self, optimizer, by_card, seconds):
-        step = Step(len(self.taken), self.number(optimizer), by_card, seconds)
-        self.taken.append(step)
+        goes_on = self.goes_on(optimizer)
+        step = Step(len(self.taken) - goes_on, self.number(optimizer), by_card, seconds)
+        if goes_on:
+            self.last.goes_on = True
+            self.taken[-1] = step
+        else:
+            self.taken.append(step)
+        self.last, self.stepped = step, parameters_of(optimizer) | (self.stepped if goes_on else set())
         if self.wanted:
             self.ends = ends_of([each.who for each in self.taken], self.began)
         return step
+
+    def goes_on(self, optimizer):
+        """Whether a step of it now is a part of the latest one."""
+        parameters = parameters_of(optimizer)
+        return self.last is not None and self.last.who == self.made.get(optimizer) and bool(parameters) and not parameters & self.stepped
 
     def rounds(self):
         """Those of the optimizer that leads: who stepped in each."""
@@ -66,6 +82,8 @@ class Steps:
     def enough(self, optimizer=None):
         """As many rounds as are wanted, and a turn of every optimizer that there is; before a step of `optimizer`, or a
         forward."""
+        if optimizer is not None and self.goes_on(optimizer):
+            return False
         rounds = self.rounds() if self.wanted else ()
         if len(rounds) < max(self.wanted, 1):
             return False
@@ -91,13 +109,17 @@ class Steps:
                 yield line
                 continue
             parts.append(line)
-            if self.ends_one(line):
+            if not line.goes_on and self.ends_one(line):
                 number += 1
                 by_card = type(line.by_card)(
                     (card, [words[0], *map(max, *([*part.by_card[card][1:4]] for part in parts), words[1:4]), *words[4:]])
                     for card, words in line.by_card.items())
                 yield "step", number, by_card, line.seconds
                 parts = []
+
+
+def parameters_of(optimizer):
+    return {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
 
 
 def ends_of(taken, began):

@@ -16,7 +16,7 @@ namespace vramplan::testing {
 namespace {
 
 std::string Strategy(const std::string& method) {
-  for (const char* strategy : {"ddp", "fsdp2", "zero1", "zero2"})
+  for (const char* strategy : {"ddp", "fsdp2", "zero1", "zero2", "zero3"})
     if (method.find(strategy) != std::string::npos) return std::string(" --strategy ") + strategy;
   return "";
 }

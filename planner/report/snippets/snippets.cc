@@ -7,7 +7,7 @@
 #include "planner/report/writing/numbers.h"
 #include "planner/report/writing/quoting.h"
 #include "planner/spec/nearest.h"
-#include "planner/timeline/deepspeed.h"
+#include "planner/timeline/deepspeed3.h"
 
 namespace vramplan {
 namespace {
@@ -111,7 +111,13 @@ std::string Deepspeed(const SnippetOf& of) {
   Json zero = Json::Object();
   zero.Set("stage", shares ? 1 + static_cast<int>(of.spec.strategy) - static_cast<int>(Strategy::kZero1) : 0);
   if (shares) {  // what the answer is for: the defaults of DeepSpeed 0.19 (runtime/zero/config.py)
-    zero.Set("reduce_bucket_size", kReduceBucket).Set("overlap_comm", false).Set("contiguous_gradients", true);
+    const bool gathers = of.spec.strategy == Strategy::kZero3;
+    zero.Set("reduce_bucket_size", kReduceBucket).Set("overlap_comm", gathers).Set("contiguous_gradients", true);
+    if (gathers) {
+      zero.Set("stage3_prefetch_bucket_size", kPrefetched).Set("stage3_param_persistence_threshold", kPersistent);
+      zero.Set("stage3_max_live_parameters", kMostThere).Set("stage3_max_reuse_distance", kReuse);
+      zero.Set("sub_group_size", kSubGroup);
+    }
   }
   object.Set("zero_optimization", std::move(zero));
   return Print(object);

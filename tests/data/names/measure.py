@@ -39,6 +39,10 @@ gpt2-medium ddp 2 sequence=512 ranks=4|bert-large-uncased fsdp2 4 sequence=128 r
 qwen2.5-0.5b zero2 2 sequence=512 ranks=8|llama-3.2-1b zero2 1 sequence=1024 checkpoint ranks=4|llama-3.2-1b zero1 2 sequence=512 ranks=2
 t5-small zero2 4 sequence=256 target=64 ranks=4|t5-small zero1-bf16 8 sequence=128 target=64 ranks=3|bert-base-uncased zero2-bf16 8 sequence=128 ranks=8
 llama-3.2-1b lora-zero2 2 sequence=512 ranks=4|llama-3.1-8b zero2 1 sequence=512 checkpoint ranks=8|qwen3-0.6b zero1 2 sequence=256 ranks=64
+qwen2.5-0.5b zero3 2 sequence=512 ranks=8|llama-3.2-1b zero3 1 sequence=1024 checkpoint ranks=2|llama-3.1-8b zero3 1 sequence=512 checkpoint ranks=4
+llama-3.2-1b lora-zero3 2 sequence=512 ranks=4|llama-3.1-8b lora-zero3 1 sequence=512 checkpoint ranks=4|t5-small zero3 4 sequence=256 target=64 ranks=3
+whisper-tiny zero3 4 target=64 checkpoint ranks=4|bert-base-uncased zero3-bf16 8 sequence=128 ranks=8|gpt2-medium zero3 2 sequence=512 ranks=2|qwen3-0.6b zero3 2 sequence=256 ranks=64
+qwen3-30b-a3b zero3 1 sequence=256 checkpoint ranks=8|mistral-7b-v0.3 zero3 1 sequence=1024 ranks=8
 llama-3.2-1b lora-dora 2 sequence=512|llama-3.2-1b lora-dora 1 sequence=256 checkpoint|gpt2 lora-dora 4 sequence=256|t5-small lora-dora 8 sequence=128 target=64|qwen2.5-0.5b lora-dora 2 sequence=256
 llama-3.2-1b qlora-dora 2 sequence=512|mistral-7b-v0.3 qlora-dora 1 sequence=512 checkpoint
 llama-3.2-1b int8-lora 2 sequence=512|llama-3.2-1b int8-lora-bf16 1 sequence=1024 checkpoint|llama-3.2-1b int8 2 sequence=512|opt-1.3b int8-lora 2 sequence=256|gpt2-medium int8-lora 4 sequence=256

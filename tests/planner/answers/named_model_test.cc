@@ -44,8 +44,7 @@ TEST_CASE("named models: what is not modelled is said in one line, with what to 
     const char *line, *says;
   };
   const Row rows[] = {
-      {"--strategy zero3 --gpus 4",
-       "--strategy: how zero3 gathers weights is not modelled (hint: type --strategy zero2 or fsdp2"},
+      {"--strategy zero3 --gpus 4 --lora 16,dora", "--lora: how zero3 runs DoRA is not modelled"},
       {"--strategy zero2 --gpus 4 --lora 16 --quant nf4", "--quant: how zero2 takes packed weights is not modelled"},
       {"--strategy zero2 --gpus 4 --precision amp-bf16", "(hint: type --precision bf16)"},
       {"--strategy zero1 --gpus 4 --optimizer sgd",
@@ -72,11 +71,23 @@ TEST_CASE("named models: DeepSpeed's stages take less from more cards, and their
   };
   CHECK(needs("--strategy zero2 --gpus 8") < needs("--strategy zero1 --gpus 8"));
   CHECK(needs("--strategy zero2 --gpus 8") < needs("--strategy zero2 --gpus 4"));
+  CHECK(needs("--strategy zero3 --gpus 64") < needs("--strategy zero3 --gpus 8"));
   const std::string config =
       Do("fit llama-3.2-1b --optimizer adamw --strategy zero2 --gpus 4 --gpu h200 --emit deepspeed").out;
   CHECK(config.find("\"stage\": 2") != std::string::npos);
   CHECK(config.find("\"reduce_bucket_size\": 500000000") != std::string::npos);
   CHECK(config.find("\"bf16\"") != std::string::npos);
+  const std::string gathers =
+      Do("fit llama-3.2-1b --optimizer adamw --strategy zero3 --gpus 4 --gpu h200 --emit deepspeed").out;
+  CHECK(gathers.find("\"stage\": 3") != std::string::npos);
+  CHECK(gathers.find("\"stage3_param_persistence_threshold\": 100000") != std::string::npos);
+}
+
+// DeepSpeed 0.19.8 looks at parameters as bytes, which a tensor without axes refuses: CLIP's logit_scale.
+TEST_CASE("named models: DeepSpeed takes no parameter that is a single number") {
+  const Said said = Do("fit clip-vit-base-patch32 --strategy zero2 --gpus 2 --gpu h200");
+  CHECK(said.exit_code == 2);
+  CHECK(said.err.find("DeepSpeed refuses a parameter that is a single number, as logit_scale is") != std::string::npos);
 }
 
 TEST_CASE("named models: inspect counts calls, and weights in the type that they are loaded in") {

@@ -4,7 +4,7 @@ models/architectures/names.jsonl at its real size, with random weights, as a pla
 METHOD is full (the weights in the type of its configuration, and AdamW), lora (peft's r=16 beside them, on MODULES, as q_proj+v_proj,
 or where peft puts them), qlora (beside weights that bitsandbytes packed, the others in fp32), qlora-bf16 (the others in bf16),
 int8-lora and int8-lora-bf16 (the same in eight bits), lora-dora or qlora-dora (with use_dora), amp, lora-amp or qlora-amp (under bf16
-autocast, with fp32 weights unless bf16 is said), ddp or fsdp2 (full, over the ranks that there are), zero1 or zero2 (that by
+autocast, with fp32 weights unless bf16 is said), ddp or fsdp2 (full, over the ranks that there are), zero1, zero2 or zero3 (that by
 DeepSpeed, with its defaults; zero1-bf16: all weights made so; lora-zero2: adapters alone), infer (forwards under no_grad), nf4 or int8
 (that with packed weights) or generate (32 more tokens). Needs transformers, peft for adapters, bitsandbytes for packed weights, and
 deepspeed for its stages.
