@@ -50,7 +50,9 @@ std::string ReasonOf(const Mismatch& mismatch, const Graph& graph, const CallGra
     case kOperator:
       return text + " is made by " + made_by + ", not by " + wanted;
     case kNoCall:
-      return text + ", " + graph[TensorId{mismatch.value}].name + ", is made by no node, not by " + wanted;
+      if (const auto number = calls.NumberAt(mismatch.call, mismatch.operand))
+        return text + " is the number " + Short(*number) + ", not made by " + wanted;
+      return text + ", " + graph[TensorId{mismatch.value}].name + ", is an input or stored, not made by " + wanted;
     case kShared:
       return text + ", made by " + made_by + ", is read elsewhere, too";
     case kNumber:

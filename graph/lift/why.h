@@ -30,6 +30,9 @@ struct Why {
     bool operator==(const Stage&) const = default;
   };
   NodeId node;
+  // Of the rules that failed the one of whose form the most matched: "activation 3: `Mul(...)`: operand 2 of ...".
+  std::string nearest;
+  size_t nearest_parts = 0;  // that matched
   std::vector<Asked> asked;
   std::vector<Stage> stages;
 };

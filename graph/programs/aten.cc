@@ -155,7 +155,8 @@ constexpr AtenRule kRules[] = {
     {"lerp.Tensor", "lerp", "a! b! weight!"},
     {"addcmul addcdiv", "=", "input! a! b! value-"},
     {"neg abs exp log sqrt rsqrt reciprocal sin cos erf floor ceil sign square log1p expm1 isnan isinf isfinite exp2 "
-     "log2 log10 tan asin acos atan sinh cosh asinh acosh atanh erfc deg2rad rad2deg erfinv lgamma sinc trunc frac "
+     "log2 log10 tan asin acos atan sinh cosh asinh acosh atanh erfc deg2rad rad2deg erfinv lgamma digamma sinc trunc "
+     "frac "
      "logical_not bitwise_not",
      "=", "a!"},
     {"negative", "neg", "a!"},

@@ -89,7 +89,7 @@ std::optional<TestedAssumption> FoldedNorms(const AssumedStep& step) {
 std::optional<TestedAssumption> Dropouts(const AssumedStep& step) {
   constexpr double kUsual = 0.1;  // of BERT, GPT-2, T5, ViT (their papers and configurations)
   if (step.spec.mode != Mode::kTrain || step.question.put_back.dropout > 0) return std::nullopt;
-  if (!step.prepared.question.model.MayLackDropouts()) return std::nullopt;
+  if (!step.prepared.head.model.MayLackDropouts()) return std::nullopt;
   const bool said_elsewhere = MissingDropouts(step.prepared.layers) == 0;
   if (IsLeftOut(step, said_elsewhere)) return std::nullopt;
   TestedAssumption tested;
@@ -251,7 +251,7 @@ Layers OnlyLastTrained(const Layers& layers) {
 // Whether it may matter which parameters are trained, and nothing says so. In inference it matters to autocast, which
 // keeps its copies of weights that require a gradient (semantics/autocast.h).
 bool AsksWhatIsTrained(const AssumedStep& step) {
-  const ModelFacts& model = step.prepared.question.model;
+  const ModelFacts& model = step.prepared.head.model;
   if (step.spec.mode != Mode::kTrain && !IsAutocast(step.spec.precision)) return false;
   return step.question.trained.empty() && model.frozen == 0 && !model.trained_known;
 }
@@ -315,7 +315,7 @@ std::optional<TestedAssumption> Backbones(const AssumedStep& step) {
 
 // Which modules run under torch.utils.checkpoint only source lines say. Where all blocks do, hardly less is possible.
 std::optional<TestedAssumption> Checkpoints(const AssumedStep& step) {
-  if (step.spec.mode != Mode::kTrain || step.prepared.question.model.checkpoints_known) return std::nullopt;
+  if (step.spec.mode != Mode::kTrain || step.prepared.head.model.checkpoints_known) return std::nullopt;
   if (!step.spec.checkpoint.empty() || IsLeftOut(step, true)) return std::nullopt;
   TrainingSpec other = step.spec;
   other.checkpoint = RepeatedModules(step.prepared.layers);
@@ -331,7 +331,7 @@ std::optional<TestedAssumption> Checkpoints(const AssumedStep& step) {
 
 // What no exporter writes and no other row asks. Less than a head alone, nothing that trains takes.
 std::optional<TestedAssumption> AllTrained(const AssumedStep& step) {
-  const ModelFacts& model = step.prepared.question.model;
+  const ModelFacts& model = step.prepared.head.model;
   if (step.spec.mode != Mode::kTrain || !step.question.trained.empty() || model.frozen > 0) return std::nullopt;
   if (model.trained_known || IsLeftOut(step, true)) return std::nullopt;
   TestedAssumption tested;

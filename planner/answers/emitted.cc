@@ -1,7 +1,9 @@
 #include "planner/answers/emitted.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "graph/architectures/named.h"
 #include "planner/report/parts/breakdown.h"
@@ -11,19 +13,59 @@
 namespace vramplan {
 namespace {
 
+// A length that --dim gave, or what is usual.
+std::optional<int64_t> LengthOf(const Question& question, const AnswerHead& asked, const char* name) {
+  if (const auto given = question.bind.dims.find(name); given != question.bind.dims.end()) return given->second;
+  if (const auto usual = asked.usual_lengths.find(name); usual != asked.usual_lengths.end()) return usual->second;
+  return std::nullopt;
+}
+
+std::optional<Denoiser> DenoiserOf(const Question& question, const AnswerHead& asked) {
+  const NamedModel& model = *question.named;
+  if (!model.templates.OfDiffusers()) return std::nullopt;
+  const auto pixels = [&](const char* name, int64_t of_image) {
+    return question.bind.image ? of_image : LengthOf(question, asked, name).value_or(0);
+  };
+  const ImageSize image = question.bind.image.value_or(ImageSize());
+  return Denoiser{model.of_class, model.settings.Text("addition_embed_type") == "text_time",
+                  pixels("height", image.height), pixels("width", image.width)};
+}
+
 // What the files of those who finetune say besides the plan.
-std::optional<Finetuned> FinetunedOf(const Question& question) {
+std::optional<Finetuned> FinetunedOf(const Question& question, const AnswerHead& asked) {
   if (question.named == nullptr) return std::nullopt;
   Finetuned finetuned;
   finetuned.model = question.named->source;
   finetuned.lora = question.lora;
   if (finetuned.lora && finetuned.lora->targets.empty())
     finetuned.lora->targets = question.named->templates.lora_targets;
-  if (const auto length = question.bind.dims.find("sequence"); length != question.bind.dims.end())
-    finetuned.length = length->second;
+  finetuned.length = LengthOf(question, asked, "sequence");
+  finetuned.denoiser = DenoiserOf(question, asked);
   if (question.quant) finetuned.packed = question.quant->type;
   finetuned.nested = question.quant && question.quant->nested;
   return finetuned;
+}
+
+// What a U-Net is given, if this is one: it makes as many pixels as it is given, goes up again in between, and joins what
+// it makes there to what it made before.
+std::vector<int64_t> PatchOf(const Layers& layers) {
+  if (layers.inputs.size() != 1 || layers.outputs.empty()) return {};
+  const Shape& given = layers[layers.inputs.front()].shape;
+  const Shape& made = layers[layers.outputs.front()].shape;
+  if ((given.rank() != 4 && given.rank() != 5) || made.rank() != given.rank()) return {};
+  std::vector<int64_t> patch;
+  for (int axis = 2; axis < given.rank(); ++axis) {
+    if (!given[axis].IsConstant() || given[axis] != made[axis]) return {};
+    patch.push_back(given[axis].At(1));
+  }
+  const auto goes_up = [&](const Layer& layer) {
+    if (layer.inputs.empty() || layer.outputs.empty() || !layer.inputs.front().valid()) return false;
+    const Shape &before = layers[layer.inputs.front()].shape, &after = layers[layer.outputs.front()].shape;
+    return before.rank() == given.rank() && after.rank() == given.rank() && before[2].IsConstant() &&
+           after[2].IsConstant() && after[2].At(1) > before[2].At(1);
+  };
+  const bool joins = std::ranges::any_of(layers.layers, [](const Layer& layer) { return layer.op == "cat"; });
+  return joins && std::ranges::any_of(layers.layers, goes_up) ? patch : std::vector<int64_t>();
 }
 
 }  // namespace
@@ -32,19 +74,20 @@ Result<std::string> EmittedPlan(Emit emit, const Question& question, const Prepa
                                 const TrainingSpec& spec, const Device& device) {
   return PrintSnippet(emit, {plan,
                              spec,
-                             FileName(prepared.question.model.file),
+                             FileName(prepared.head.model.file),
                              device.name,
                              DeviceBytes(plan.peak, device.context.likely),
                              question.allocator_text,
                              {prepared.trained, SharedPrefix(prepared.layers)},
-                             FinetunedOf(question)});
+                             FinetunedOf(question, prepared.head),
+                             PatchOf(prepared.layers)});
 }
 
 Result<std::string> EmittedStep(Emit emit, const Question& question, StepEnds& steps, const CardFit& card) {
   const TrainingSpec& spec = steps.spec;
   if (spec.mode != Mode::kTrain)
     return Error{ErrorCode::kUsage, "--emit", "is the configuration of a training", "leave out --mode"};
-  const StepQuestion& asked = steps.prepared.question;
+  const AnswerHead& asked = steps.prepared.head;
   Plan plan;
   plan.batch = asked.batch_given || card.largest.largest_batch == 0 ? asked.batch
                : card.safe_batch > 0                                ? card.safe_batch

@@ -12,15 +12,15 @@ Result<Estimate> EstimateOf(const Question& question, const std::optional<Chosen
   const Prepared& prepared = steps.prepared;
   const TrainingSpec& spec = steps.spec;
   const AllocatorConfig& config = question.allocator;
-  const int64_t batch = prepared.question.batch;
+  const int64_t batch = prepared.head.batch;
   const Result<BothEnds> ends = steps.At(batch, &notes);
   if (!ends.ok()) return ends.error();
   const Timeline& timeline = *ends->likely;
   Estimate estimate;
   if (chosen) estimate.device = chosen->device;
   estimate.context = ContextFor(question, chosen, spec);
-  estimate.question = prepared.question;
-  estimate.question.loss = timeline.loss;
+  estimate.head = prepared.head;
+  estimate.head.loss = timeline.loss;
   OnCard& on = estimate;
   if (chosen) {
     const Result<CardFit> fit = CardJudge(steps, chosen->device, config).At(batch);

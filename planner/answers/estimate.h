@@ -18,7 +18,7 @@ struct EstimateParts {
 };
 
 // `chosen`: the card, when there is one; `steps`: those of the question on it; `notes`: of the way there. The settings that
-// the answer shows (Estimate::question.spec) are left to the caller. Errors: of laying out a step.
+// the answer shows (Estimate::head.spec) are left to the caller. Errors: of laying out a step.
 Result<Estimate> EstimateOf(const Question& question, const std::optional<ChosenDevice>& chosen, StepEnds& steps,
                             const EstimateParts& parts, Notes notes);
 

@@ -32,7 +32,7 @@ std::optional<Bytes> RoomOfMessageOrCard(const OutOfMemory& message, const std::
 Status FitInRoom(const StepOfMessage& of, Bytes room, const AllocatorConfig& config, const Layout& lay_out,
                  ExplainedStep* step) {
   const auto& [prepared, spec, timeline] = of.laid_out;
-  const int64_t batch = step->question.batch;
+  const int64_t batch = step->head.batch;
   step->room = room;
   if (const auto refused = Replay(timeline, batch, config, room).out_of_memory)
     step->refused = DescribeAllocation(timeline, prepared.layers, batch, *refused);
@@ -41,7 +41,7 @@ Status FitInRoom(const StepOfMessage& of, Bytes room, const AllocatorConfig& con
     expandable.expandable_segments = true;
     step->expandable_fits = !Replay(timeline, batch, expandable, room).out_of_memory;
   }
-  if (!step->question.model.has_batch) return Done();
+  if (!step->head.model.has_batch) return Done();
   Result<LargestBatch> largest = FindLargestBatch(lay_out, prepared.layers, config, room, step->refused ? 1 : batch);
   if (!largest.ok()) return largest.error();
   step->largest = *std::move(largest);
@@ -72,8 +72,8 @@ Result<StepOfMessage> ExplainStep(Question question, const OutOfMemory& message,
   of.context = ContextFor(question, chosen, spec);
   step.room_told = RoomOf(message).has_value();
   of.room = RoomOfMessageOrCard(message, chosen, of.context.likely);
-  int64_t& batch = prepared.question.batch;
-  if (!prepared.question.batch_given && prepared.question.model.has_batch) {
+  int64_t& batch = prepared.head.batch;
+  if (!prepared.head.batch_given && prepared.head.model.has_batch) {
     step.match = BatchLike(message, lay_out, prepared.layers, question.allocator, of.room, kMostBatch);
     step.batch_found = step.match.has_value();
     if (step.batch_found) {
@@ -88,7 +88,7 @@ Result<StepOfMessage> ExplainStep(Question question, const OutOfMemory& message,
   if (!laid_out.ok()) return laid_out.error();
   timeline = *std::move(laid_out);
   if (!step.match) step.match = RequestLike(message, timeline, prepared.layers, batch, question.allocator, of.room);
-  step.question = prepared.question;
+  step.head = prepared.head;
   if (of.room) {
     if (const Status fitted = FitInRoom(of, *of.room, question.allocator, lay_out, &step); !fitted)
       return fitted.error();

@@ -22,7 +22,7 @@ struct StepOfMessage {
 };
 
 // `question`: where it gives no batch, that of the message is looked for. The settings that the answer shows
-// (ExplainedStep::question.spec) and `plan` are left to the caller. Errors: of laying out a step.
+// (ExplainedStep::head.spec) and `plan` are left to the caller. Errors: of laying out a step.
 Result<StepOfMessage> ExplainStep(Question question, const OutOfMemory& message,
                                   const std::optional<ChosenDevice>& chosen);
 

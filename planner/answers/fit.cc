@@ -46,7 +46,7 @@ std::vector<LadderRow> Ladder(const Prepared& prepared, const TrainingSpec& spec
   for (const Precision precision : LadderPrecisions(spec, chosen.nvidia)) {
     if (precision == spec.precision) {
       rows.push_back({precision, asked});
-    } else if (prepared.question.model.has_batch) {
+    } else if (prepared.head.model.has_batch) {
       TrainingSpec other = spec;
       other.precision = precision;
       StepEnds steps(prepared, other);
@@ -69,10 +69,10 @@ std::vector<LadderRow> Ladder(const Prepared& prepared, const TrainingSpec& spec
 // The same card under another setting. `now`: without it, and so near to what is looked for.
 std::optional<WhatIf> Otherwise(StepEnds& steps, const Device& device, const AllocatorConfig& config,
                                 const BothEnds& step, const CardFit& now) {
-  const int64_t batch = steps.prepared.question.batch;
+  const int64_t batch = steps.prepared.head.batch;
   CardJudge judge(steps, device, config, std::max<int64_t>(1, now.largest.largest_batch));
   const Verdict verdict = judge.Alone(step, batch).verdict;
-  if (!steps.prepared.question.model.has_batch) return WhatIf{"", verdict, verdict == Verdict::kDoesNotFit ? 0 : 1};
+  if (!steps.prepared.head.model.has_batch) return WhatIf{"", verdict, verdict == Verdict::kDoesNotFit ? 0 : 1};
   const Result<LargestBatch> largest = judge.Largest(batch);
   if (!largest.ok()) return std::nullopt;
   return WhatIf{"", verdict, largest->largest_batch};
@@ -122,8 +122,8 @@ std::vector<WhatIf> WhatIfs(StepEnds& steps, const ChosenDevice& chosen, const B
 std::vector<Assumption> AssumptionsAt(const CardFit& card, const StepEnds& steps, const Question& question, bool brief,
                                       const Timeline& likely) {
   const Prepared& prepared = steps.prepared;
-  const bool at_largest = !prepared.question.batch_given && card.largest.peak;
-  const int64_t batch = at_largest ? card.largest.largest_batch : prepared.question.batch;
+  const bool at_largest = !prepared.head.batch_given && card.largest.peak;
+  const int64_t batch = at_largest ? card.largest.largest_batch : prepared.head.batch;
   const Bytes requested = (at_largest ? *card.largest.peak : card.peak).peak.requested;
   return AssumptionsOf({prepared, question, steps.spec, batch, likely, requested, brief});
 }
@@ -134,7 +134,7 @@ Result<Fit> FitOf(const Question& question, const ChosenDevice& chosen, StepEnds
                   const FitParts& parts, Notes notes) {
   const TrainingSpec& spec = steps.spec;
   const Prepared& prepared = steps.prepared;
-  const int64_t batch = prepared.question.batch;
+  const int64_t batch = prepared.head.batch;
   const Result<BothEnds> step = steps.At(batch);
   if (!step.ok()) return step.error();
   const Timeline& timeline = *step->likely;
@@ -145,13 +145,13 @@ Result<Fit> FitOf(const Question& question, const ChosenDevice& chosen, StepEnds
     fit.kept = KeptGraphsOf(timeline, batch, fit.card.peak.peak.reserved, device.CapacityWith(device.context.likely));
   }
   fit.assumptions = AssumptionsAt(fit.card, steps, question, parts.brief, timeline);
-  fit.question = prepared.question;
-  fit.question.loss = timeline.loss;
+  fit.head = prepared.head;
+  fit.head.loss = timeline.loss;
   fit.place = PlaceOf(fit.card.peak, timeline, prepared.layers);
   fit.layers = LayerTable(timeline, prepared.layers, spec, batch);
   fit.over_step = StepCourse(timeline, batch, kSparks);
   if (const std::optional<int64_t>& failing = fit.card.largest.first_failing_batch;
-      failing && *failing > 4 && prepared.question.model.has_batch) {
+      failing && *failing > 4 && prepared.head.model.has_batch) {
     fit.last_batch = *failing + *failing / 4;
     fit.over_batch = BatchCourse(timeline, fit.last_batch, kSparks);
   }

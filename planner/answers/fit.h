@@ -18,7 +18,7 @@ struct FitParts {
 };
 
 // `steps`: those of the question on this card; `card`: judged at the batch of the question; `notes`: of the way there.
-// The settings that the answer shows (Fit::question.spec) are left to the caller. Errors: of laying out a step.
+// The settings that the answer shows (Fit::head.spec) are left to the caller. Errors: of laying out a step.
 Result<Fit> FitOf(const Question& question, const ChosenDevice& chosen, StepEnds& steps, CardFit card,
                   const FitParts& parts, Notes notes);
 

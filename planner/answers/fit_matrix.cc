@@ -46,7 +46,7 @@ class Expected {
 
 Result<CardFit> FitOn(const ChosenDevice& chosen, StepEnds& steps, const Question& question, const Expected& expected) {
   const int64_t near = expected.At(chosen.device.CapacityWith(chosen.device.context.likely));
-  Result<CardFit> fit = CardJudge(steps, chosen.device, question.allocator, near).At(steps.prepared.question.batch);
+  Result<CardFit> fit = CardJudge(steps, chosen.device, question.allocator, near).At(steps.prepared.head.batch);
   if (fit.ok()) fit->id = chosen.id;
   return fit;
 }
@@ -65,7 +65,7 @@ Result<FitMatrix> FitMatrixOf(const Question& question, Prepared prepared) {
   for (const Card* card : *asked) chosen.push_back(DeviceOf(*card, question));
   const std::vector<CardGroup> groups = GroupsOf(chosen, question.spec);
   StepEnds first(prepared, groups.front().spec);
-  const Expected expected(first.likely, prepared.question.model.has_batch);
+  const Expected expected(first.likely, prepared.head.model.has_batch);
 
   std::vector<std::optional<Result<CardFit>>> fits(chosen.size());
   std::vector<Notes> notes(groups.size());
@@ -73,7 +73,7 @@ Result<FitMatrix> FitMatrixOf(const Question& question, Prepared prepared) {
   Loss loss = Loss::kNone;
   ForEach(groups.size(), [&](size_t i) {
     StepEnds steps(prepared, groups[i].spec);
-    const Result<BothEnds> step = steps.At(prepared.question.batch, &notes[i]);
+    const Result<BothEnds> step = steps.At(prepared.head.batch, &notes[i]);
     if (i == 0 && step.ok()) loss = step->likely->loss;
     for (const size_t card : groups[i].cards) {
       fits[card] = step.ok() ? FitOn(chosen[card], steps, question, expected) : Result<CardFit>(step.error());
@@ -91,8 +91,8 @@ Result<FitMatrix> FitMatrixOf(const Question& question, Prepared prepared) {
   if (std::ranges::any_of(*asked, [](const Card* card) { return !card->nvidia; })) NoteAmd(&prepared.notes);
   // All of them by size; those that were named as they were.
   if (question.gpu == "all") std::stable_sort(matrix.cards.begin(), matrix.cards.end());
-  matrix.question = prepared.question;
-  matrix.question.loss = loss;
+  matrix.head = prepared.head;
+  matrix.head.loss = loss;
   matrix.notes = prepared.notes;
   return matrix;
 }

@@ -55,7 +55,7 @@ Tensors TensorsOf(const Timeline& timeline, int64_t batch) {
 
 Result<HostMemory> HostOf(const Prepared& prepared, const Question& question, const TrainingSpec& spec,
                           const CardFit& fit) {
-  const int64_t batch = prepared.question.batch;
+  const int64_t batch = prepared.head.batch;
   TrainingSpec on_cpu = spec;
   on_cpu.cudnn_workspace = Bytes();
   // torch/optim/optimizer.py, 2.10, _default_to_fused_or_foreach: foreach only where all parameters are on a card.
@@ -68,7 +68,7 @@ Result<HostMemory> HostOf(const Prepared& prepared, const Question& question, co
   host_question.batch = batch;
   host_question.loader = question.loader;
   if (host_question.loader.sample == Bytes()) host_question.loader.sample = SampleBytes(*step);
-  host_question.model = prepared.question.model.parameter_bytes + prepared.question.model.buffer_bytes;
+  host_question.model = prepared.head.model.parameter_bytes + prepared.head.model.buffer_bytes;
   const Tensors tensors = TensorsOf(*step, batch);
   host_question.tensors = tensors.all;
   host_question.passing = tensors.passing;

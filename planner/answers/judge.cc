@@ -101,7 +101,7 @@ Result<CardFit> CardJudge::At(int64_t batch) {
   CardFit fit;
   static_cast<OnCard&>(fit) = Alone(*step, batch);
   fit.device = device_;
-  const bool has_batch = steps_.prepared.question.model.has_batch;
+  const bool has_batch = steps_.prepared.head.model.has_batch;
   if (!has_batch) {
     fit.largest.largest_batch = fit.verdict == Verdict::kDoesNotFit ? 0 : 1;
     fit.safe_batch = fit.verdict == Verdict::kFits ? 1 : 0;

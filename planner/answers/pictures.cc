@@ -42,10 +42,10 @@ StepPictures DrawnPictures(const DrawnStep& step) {
   const Subject subject = SubjectOf(step.timeline, step.prepared.layers, step.batch, room.config, room.capacity);
   return PicturesOf(
       subject,
-      {.title = TitleOf(step.question, step.batch, step.device),
+      {.title = TitleOf(step.head, step.batch, step.device),
        .context = step.context.likely,
        .device = step.device,
-       .train = step.question.mode == Mode::kTrain},
+       .train = step.head.mode == Mode::kTrain},
       [&](const Peak& peak) { return PrintPlace(peak, PlaceOf(peak, step.timeline, step.prepared.layers)); });
 }
 
@@ -66,8 +66,8 @@ StepPictures RecordPictures(const Record& record, const std::string& name, const
 
 Result<BatchChart> BatchesAround(const DrawnStep& step, const std::optional<CardFit>& card) {
   BatchChart chart;
-  chart.asked = step.question.batch;
-  if (!step.question.model.has_batch) return chart;
+  chart.asked = step.head.batch;
+  if (!step.head.model.has_batch) return chart;
   int64_t last = std::max<int64_t>(8, 2 * chart.asked);
   if (card) {
     chart.card = card->device.available();

@@ -14,7 +14,7 @@ namespace vramplan {
 // A step at one batch, and the card it is on, if there is one.
 struct DrawnStep {
   const Prepared& prepared;
-  const StepQuestion& question;
+  const AnswerHead& head;
   const Timeline& timeline;
   int64_t batch = 1;
   const TrainingSpec& spec;

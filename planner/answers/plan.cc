@@ -43,7 +43,7 @@ std::vector<Halved> HalveDims(const Question& question) {
     Question other = question;
     other.bind.dims[name] = length / 2;
     Result<Prepared> prepared = Prepare(other);
-    if (prepared.ok() && prepared->question.batch_given == question.batch.has_value())
+    if (prepared.ok() && prepared->head.batch_given == question.batch.has_value())
       halved.push_back({name, length, *std::move(prepared)});
   }
   return halved;
@@ -112,8 +112,8 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, con
                             device.CapacityWith(device.context.likely),
                             on.rates};
 
-  const bool has_batch = prepared.question.model.has_batch;
-  if (prepared.question.batch_given) wishes.batch = prepared.question.batch;
+  const bool has_batch = prepared.head.model.has_batch;
+  if (prepared.head.batch_given) wishes.batch = prepared.head.batch;
   if (!has_batch) wishes.batch = 1;
   wishes.precisions = AllowedPrecisions(spec, on.nvidia);
   wishes.impls = {AllowedImpl(spec)};
@@ -174,6 +174,7 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, con
     if (!judged.ok()) return judged.error();
     report.on = static_cast<const OnCard&>(judged->fit);
     report.safe_batch = judged->fit.safe_batch;
+    report.largest = judged->fit.largest;
     report.assumptions = AssumptionsOf(
         {prepared, question, planned, plan->batch, *judged->step, judged->fit.peak.peak.requested, brief});
   } else {
@@ -193,9 +194,9 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, con
     NoteBatchNorms(prepared.layers, *plan, &notes);
   }
 
-  report.question = prepared.question;
-  report.question.batch = start.batch;
-  report.question.loss = as_it_is->loss;
+  report.head = prepared.head;
+  report.head.batch = start.batch;
+  report.head.loss = as_it_is->loss;
   report.device = device;
   report.id = on.id;
   if (spec.optimizer != Optimizer::kNone) report.optimizer = Name(spec.optimizer);

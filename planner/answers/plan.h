@@ -19,7 +19,7 @@ struct PlannedStep {
   PlanReport report = {};
 };
 
-// `brief`: AssumedStep::brief; `notes`: of the way there. The settings that the answer shows (PlanReport::question.spec) are
+// `brief`: AssumedStep::brief; `notes`: of the way there. The settings that the answer shows (PlanReport::head.spec) are
 // left to the caller. Errors: of laying out a step.
 Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, const Prepared& prepared,
                            PlanWishes wishes, bool brief, Notes notes);

@@ -62,6 +62,11 @@ Status DecideTrained(const Question& question, Layers* layers, Prepared* prepare
                      "nothing to train",
                  "add --trainable 'fc.*', or " + AskOfInference(question)};
   }
+  if (question.lora) {
+    return Error{ErrorCode::kUsage, "--frozen",
+                 "--lora trains its adapters alone, and this freezes them, too, so there is nothing to train",
+                 "leave out --frozen: the base is frozen already"};
+  }
   return Error{ErrorCode::kUsage, "--frozen",
                "all " + std::to_string(count.frozen) + " parameters are frozen, so there is nothing to train",
                "add --trainable 'fc.*' after it, or " + AskOfInference(question)};
@@ -107,7 +112,7 @@ Result<Prepared> Prepare(const Question& question) {
   Prepared prepared;
   prepared.notes = question.notes;
   BindOptions bind = question.bind;
-  Result<Graph> graph = GraphOf(question, &bind, &prepared.question.usual_lengths, &prepared.notes);
+  Result<Graph> graph = GraphOf(question, &bind, &prepared.head.usual_lengths, &prepared.notes);
   if (!graph.ok()) return graph.error();
   prepared.graph = *std::move(graph);
   if (const Status runs = CheckRuns(question, prepared.graph); !runs.ok()) return runs.error();
@@ -134,7 +139,7 @@ Result<Prepared> Prepare(const Question& question) {
   prepared.layers = *std::move(layers);
   prepared.lifetimes = LifetimesFor(runtime, prepared.layers);
 
-  StepQuestion& step = prepared.question;
+  AnswerHead& step = prepared.head;
   step.model = FactsOf(prepared.graph, prepared.binding, prepared.layers);
   // torch/optim/optimizer.py, 2.10: "optimizer got an empty parameter list".
   if (question.spec.mode == Mode::kTrain && step.model.parameters == 0) {
@@ -151,7 +156,7 @@ Result<Prepared> Prepare(const Question& question) {
 }
 
 void NoteAssumedBatch(Prepared* prepared) {
-  const StepQuestion& step = prepared->question;
+  const AnswerHead& step = prepared->head;
   if (step.batch_given || !step.model.has_batch) return;
   prepared->notes.Add({"assumed-batch", Severity::kNote, "--batch", "assumed 1", "give --batch to change it"});
 }
@@ -181,7 +186,7 @@ Result<LaidOutStep> LayOutQuestion(const Question& question, const std::optional
   NoteAssumedBatch(&*prepared);
   if (chosen) prepared->notes.Append(chosen->notes);
   LaidOutStep step{*std::move(prepared), SpecOf(question, chosen), {}};
-  Result<Timeline> timeline = LayOut(step.prepared, step.spec, step.prepared.question.batch, &step.prepared.notes);
+  Result<Timeline> timeline = LayOut(step.prepared, step.spec, step.prepared.head.batch, &step.prepared.notes);
   if (!timeline.ok()) return timeline.error();
   step.timeline = *std::move(timeline);
   return step;

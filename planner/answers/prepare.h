@@ -24,7 +24,7 @@ struct Prepared {
   Lifetimes lifetimes;                  // in PyTorch; empty for another runtime
   std::vector<TrainedPattern> trained;  // what decided which parameters are trained: assumed, then given
   std::string assumed_frozen;           // what of that was assumed, a sentence; empty: nothing
-  StepQuestion question;                // without the spec rows
+  AnswerHead head;                      // without the spec rows
   Notes notes;
 };
 Result<Prepared> Prepare(const Question& question);

@@ -69,7 +69,7 @@ class Sweeper {
       row.failure = prepared.error().text;
       return row;
     }
-    const int64_t batch = asked->batch.value_or(prepared_.question.batch);
+    const int64_t batch = asked->batch.value_or(prepared_.head.batch);
     const TrainingSpec spec = SpecOf(*asked, chosen_);
     const ContextBand context = ContextFor(*asked, chosen_, spec);
     if (!judged_) judged_ = std::make_unique<Judged>(prepared_, spec, asked->allocator, chosen_);
@@ -100,8 +100,8 @@ class Sweeper {
     }
     if (swept->first.empty()) {
       swept->first = values;
-      swept->report.question = prepared_.question;
-      swept->report.question.loss = step->likely->loss;
+      swept->report.head = prepared_.head;
+      swept->report.head.loss = step->likely->loss;
       swept->report.notes = prepared_.notes;
     }
     return row;

@@ -31,7 +31,7 @@ struct Swept {
   std::vector<std::string> first;  // the values that were answered first
 };
 
-// `model`: its name, for errors. The settings that the answer shows (SweepReport::question.spec) are left to the caller: those
+// `model`: its name, for errors. The settings that the answer shows (SweepReport::head.spec) are left to the caller: those
 // of the question at `first`, without what the axes change.
 // Errors: those of `at`; no combination can be answered. Of the others a row says why it has no answer.
 Result<Swept> SweepOf(const std::string& model, const std::vector<SweepAxis>& axes, const QuestionAt& at,

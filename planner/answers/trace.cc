@@ -22,9 +22,9 @@ Bytes RequestedBefore(const Timeline& timeline, int64_t batch, int step) {
 TraceReport Compared(const LaidOutStep& laid_out, std::optional<int> step, Trace ours, Trace recorded,
                      const std::string& file) {
   TraceReport report;
-  report.model = FileName(laid_out.prepared.question.model.file);
+  report.model = FileName(laid_out.prepared.head.model.file);
   report.file = FileName(file);
-  report.batch = laid_out.prepared.question.batch;
+  report.batch = laid_out.prepared.head.batch;
   report.step = step ? "step " + std::to_string(*step) : "all steps";
   report.ours = std::move(ours);
   report.recorded = std::move(recorded);
@@ -55,7 +55,7 @@ Result<TraceReport> TraceBeside(const LaidOutStep& laid_out, RecordedSteps recor
   const int step = recorded.from_start ? std::min(recorded.number, timeline.steps) : timeline.steps;
   Result<Trace> ours = TraceOf(timeline, laid_out.prepared.layers, step, allocator);
   if (!ours.ok()) return ours.error();
-  const Bytes before = RequestedBefore(timeline, laid_out.prepared.question.batch, step);
+  const Bytes before = RequestedBefore(timeline, laid_out.prepared.head.batch, step);
   TraceReport report = Compared(laid_out, step, AsRequested(*std::move(ours), before), std::move(recorded.step), file);
   report.row = "entry";
   report.level = "requested";

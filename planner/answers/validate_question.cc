@@ -14,17 +14,17 @@ ValidateQuestion::ValidateQuestion(const Question& question, Bytes most, ChosenD
 
 Result<ValidateReport> ValidateQuestion::Predict() {
   ValidateReport report;
-  report.question = prepared_.question;
+  report.head = prepared_.head;
   report.device = chosen_.device;
   report.limits = limits_;
   Prediction& prediction = report.prediction;
   prediction.context = chosen_.device.context;
   const ContextBand& context = prediction.context;
-  Result<LargestBatch> likely = Largest(context.likely, prepared_.question.batch);
+  Result<LargestBatch> likely = Largest(context.likely, prepared_.head.batch);
   if (!likely.ok()) return likely.error();
   const int64_t largest = prediction.largest.likely = likely->largest_batch;
   prediction.at_end = has_batch() && !likely->first_failing_batch;
-  prediction.batch = prepared_.question.batch_given ? prepared_.question.batch : std::max<int64_t>(1, largest);
+  prediction.batch = prepared_.head.batch_given ? prepared_.head.batch : std::max<int64_t>(1, largest);
   for (const auto& [to, bytes] :
        {std::pair(&prediction.largest.low, context.low), std::pair(&prediction.largest.high, context.high)}) {
     Result<LargestBatch> found = Largest(bytes, std::max<int64_t>(1, largest));
@@ -38,7 +38,7 @@ Result<ValidateReport> ValidateQuestion::Predict() {
   Within(*timeline, prediction.batch, context.high, &prediction.fits.high);
   Count(*timeline, &report);
   report.most_tries = MostTries(std::max<int64_t>(1, largest), Most());
-  report.question.batch = prediction.batch;
+  report.head.batch = prediction.batch;
   report.notes = prepared_.notes;
   report.notes.Append(chosen_.notes);
   return report;
@@ -61,7 +61,7 @@ Result<LargestBatch> ValidateQuestion::Largest(Bytes context, int64_t near) cons
     return LayOut(batch, &already_told);
   };
   if (has_batch()) {
-    const int64_t asked = prepared_.question.batch_given ? prepared_.question.batch : 1;
+    const int64_t asked = prepared_.head.batch_given ? prepared_.head.batch : 1;
     return FindLargestBatch(layout, prepared_.layers, config_, capacity, asked, near);
   }
   const Result<Timeline> timeline = layout(1);

@@ -17,7 +17,8 @@ class ValidateQuestion {
   // `most`: that it may take of the card.
   ValidateQuestion(const Question& question, Bytes most, ChosenDevice chosen, Prepared prepared);
 
-  // The report without what is observed, and without the settings that it shows (ValidateReport::question.spec). Errors: those of laying the step out.
+  // The report without what is observed, and without the settings that it shows (ValidateReport::head.spec). Errors:
+  // those of laying the step out.
   Result<ValidateReport> Predict();
   // One step on the card. `predicted`: its peak; null: it is predicted here.
   Result<CardTry> Try(Probe* machine, CardSession* session, int64_t batch, const Peak* predicted) const;
@@ -25,7 +26,7 @@ class ValidateQuestion {
   Result<LargestBatch> Largest(Bytes context, int64_t near) const;
 
   int64_t Most() const { return has_batch() ? kLargestBatchTried : 1; }
-  bool has_batch() const { return prepared_.question.model.has_batch; }
+  bool has_batch() const { return prepared_.head.model.has_batch; }
   const CardFacts& card() const { return *chosen_.facts; }
   const ChosenDevice& chosen() const { return chosen_; }
   const TrainingSpec& spec() const { return spec_; }

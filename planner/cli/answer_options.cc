@@ -141,10 +141,10 @@ constexpr OptionRow kAnswerRows[] = {
               kSearch, Into<&RematWishes::seed, [](const Typed& t) { return Whole(t, 0, kMostSeed, "1"); }>},
     OptionRow{
         "--emit", "KIND",
-        "pytorch, pytorch-sac, hf, sft, accelerate, fsdp2, deepspeed, lightning, axolotl, torchtune, keras or env: "
-        "the configuration that applies the plan, to --out FILE or instead of the answer; fit: of the step as asked, "
-        "at "
-        "its batch or the safe one",
+        "pytorch, pytorch-sac, hf, sft, accelerate, fsdp2, deepspeed, lightning, axolotl, torchtune, diffusers, "
+        "nnunet, "
+        "keras or env: the configuration that applies the plan, to --out FILE or instead of the answer; fit: of the "
+        "step as asked, at its batch or the safe one",
         Of({kPlan, kFit}), kAnswer, Into<&Options::emit, ParseEmit>}
         .Words(EmitNames),
     OptionRow{"--host", "",
@@ -181,7 +181,8 @@ constexpr OptionRow kAnswerRows[] = {
     OptionRow{"--dump", "holds", "print until when the forward keeps each tensor, and why, instead of the estimate",
               Of({kEstimate}), kAnswer, Into<&Options::dump, ParseDump>},
     OptionRow{"--why", "NODE",
-              "how this node of the file became a call: the rules that were asked, and where they failed",
+              "how this node of the file became a call: the rules that were asked, and where they failed. Of a form of "
+              "several nodes: its last",
               Of({kInspect}), kAnswer, Text<&Options::why>},
     OptionRow{"--passes", "",
               "what the exporter did to the model: each pass that undoes a part of it, and what it changed",

@@ -23,8 +23,8 @@ Result<std::vector<ConvolutionQuestion>> Questions(const Options& options, Capab
   if (!prepared.ok()) return prepared.error();
   notes->Append(prepared->notes);
   std::vector<int64_t> batches;
-  if (prepared->question.batch_given || !prepared->question.model.has_batch) {
-    batches = {prepared->question.batch};
+  if (prepared->head.batch_given || !prepared->head.model.has_batch) {
+    batches = {prepared->head.batch};
   } else {
     for (int64_t batch = 1; batch <= kLargestTried; batch *= 2) batches.push_back(batch);
   }

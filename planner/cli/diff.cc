@@ -37,7 +37,7 @@ Result<DiffSide> SideOfModel(const std::string& file, const Options& options, co
   if (const Status taken = TakeSpecOfFile(&asked); !taken.ok()) return taken.error();
   Result<Estimate> estimate = EstimateStep(asked, chosen);
   if (!estimate.ok()) return estimate.error();
-  diff->spec = estimate->question.spec;
+  diff->spec = estimate->head.spec;
   diff->notes.Append(estimate->notes);
   return SideOf(file, ToJson(*estimate));
 }

@@ -20,13 +20,13 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
   Result<Estimate> estimate =
       EstimateOf(options, chosen, steps, {IsBrief(options), options.segments}, std::move(prepared->notes));
   if (!estimate.ok()) return estimate;
-  estimate->question.spec = SpecRows(options, spec, estimate->question, chosen, estimate->context);
+  estimate->head.spec = SpecRows(options, spec, estimate->head, chosen, estimate->context);
   if (pictures == nullptr) return estimate;
-  const int64_t batch = estimate->question.batch;
+  const int64_t batch = estimate->head.batch;
   const Result<LaidOut> step = steps.likely.At(batch);
   if (!step.ok()) return step.error();
-  const DrawnStep drawn{*prepared,         estimate->question, **step,          batch, spec,
-                        options.allocator, estimate->context,  estimate->device};
+  const DrawnStep drawn{*prepared,         estimate->head,    **step,          batch, spec,
+                        options.allocator, estimate->context, estimate->device};
   if (IsStepAlone(options.format)) {
     pictures->alone = StepAlone(options.format, drawn);
     return estimate;

@@ -29,7 +29,7 @@ std::string PlanCommand(const Options& options, const ExplainedStep& step, const
     // The context is part of what the room is without.
     command += " --gpu-memory " + MiBText(step.room) + " --context 0";
   }
-  for (const SpecRow& row : step.question.spec) {
+  for (const SpecRow& row : step.head.spec) {
     const bool of_the_card = row.option == "gpu" || row.option == "gpu-memory" || row.option == "context" ||
                              row.option == "reserve" || row.option == "profile" || row.option == "held";
     const bool plan_decides = row.option == "mode" || row.option == "checkpoint" || row.option == "saved";
@@ -38,7 +38,7 @@ std::string PlanCommand(const Options& options, const ExplainedStep& step, const
     if (row.option == "capability" && by_name) continue;
     command += " --" + row.option + " " + InShell(row.text);
   }
-  if (step.question.model.has_batch) command += " --batch " + std::to_string(step.question.batch);
+  if (step.head.model.has_batch) command += " --batch " + std::to_string(step.head.batch);
   return command;
 }
 
@@ -60,7 +60,7 @@ DrawnBesideIt DrawnBeside(const StepOfMessage& of, const Options& options, const
     device->context = of.context;
   }
   const auto& [prepared, spec, timeline] = of.laid_out;
-  const DrawnStep drawn{prepared, of.step.question,  timeline,   of.step.question.batch,
+  const DrawnStep drawn{prepared, of.step.head,      timeline,   of.step.head.batch,
                         spec,     options.allocator, of.context, device};
   if (IsStepAlone(options.format)) return {{}, StepAlone(options.format, drawn)};
   return {DrawnPictures(drawn), ""};
@@ -73,7 +73,7 @@ Status Compare(const Options& options, Probe* machine, ExplainReport* report, st
   Result<StepOfMessage> of = ExplainStep(options, report->message, *chosen);
   if (!of.ok()) return of.error();
   ExplainedStep& step = of->step;
-  step.question.spec = SpecRows(options, of->laid_out.spec, step.question, *chosen, of->context);
+  step.head.spec = SpecRows(options, of->laid_out.spec, step.head, *chosen, of->context);
   if (of->room) step.plan = PlanCommand(options, step, *chosen);
   report->notes.Append(of->laid_out.prepared.notes);
   if (IsPicture(options.format)) *drawn = DrawnBeside(*of, options, *chosen);

@@ -18,11 +18,11 @@ namespace {
 
 // The page, or the step alone: at the batch that was asked for, else at the largest.
 Result<std::string> Drawn(StepEnds& steps, const Options& options, const Fit& fit) {
-  const bool at_largest = !fit.question.batch_given && fit.card.largest.largest_batch > 1;
-  const int64_t batch = at_largest ? fit.card.largest.largest_batch : fit.question.batch;
+  const bool at_largest = !fit.head.batch_given && fit.card.largest.largest_batch > 1;
+  const int64_t batch = at_largest ? fit.card.largest.largest_batch : fit.head.batch;
   const Result<LaidOut> step = steps.likely.At(batch);
   if (!step.ok()) return step.error();
-  const DrawnStep drawn{steps.prepared,          fit.question,   **step, batch, steps.spec, options.allocator,
+  const DrawnStep drawn{steps.prepared,          fit.head,       **step, batch, steps.spec, options.allocator,
                         fit.card.device.context, fit.card.device};
   if (IsStepAlone(options.format)) return StepAlone(options.format, drawn);
   const Result<BatchChart> batches = BatchesAround(drawn, fit.card);
@@ -33,9 +33,9 @@ Result<std::string> Drawn(StepEnds& steps, const Options& options, const Fit& fi
 Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const Style& style) {
   Result<FitMatrix> matrix = FitMatrixOf(options, std::move(prepared));
   if (!matrix.ok()) return matrix.error();
-  matrix->question.spec = SpecRows(options, options.spec, matrix->question, std::nullopt, ContextBand());
+  matrix->head.spec = SpecRows(options, options.spec, matrix->head, std::nullopt, ContextBand());
   // Those are each card's own.
-  std::erase_if(matrix->question.spec, [](const SpecRow& row) {
+  std::erase_if(matrix->head.spec, [](const SpecRow& row) {
     return !row.given && (row.option == "capability" || row.option == "context");
   });
   const bool any_fits =
@@ -69,7 +69,7 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   prepared->notes.Append(chosen->notes);
 
   const TrainingSpec spec = SpecOn(*chosen, options.spec);
-  const int64_t batch = prepared->question.batch;
+  const int64_t batch = prepared->head.batch;
   StepEnds steps(*prepared, spec);
   const Result<BothEnds> step = steps.At(batch, &prepared->notes);
   if (!step.ok()) return step.error();
@@ -90,7 +90,7 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   Result<Fit> answered = FitOf(options, *chosen, steps, *std::move(judged), parts, std::move(prepared->notes));
   if (!answered.ok()) return answered.error();
   Fit& fit = *answered;
-  fit.question.spec = SpecRows(options, spec, fit.question, chosen, chosen->device.context);
+  fit.head.spec = SpecRows(options, spec, fit.head, chosen, chosen->device.context);
   const int exit_code = fit.card.verdict == Verdict::kDoesNotFit ? kExitDoesNotFit : 0;
   if (options.format == Format::kJson) return Outcome{Print(ToJson(fit)), exit_code, Notes(), std::move(emitted)};
   if (options.format == Format::kRequest) {

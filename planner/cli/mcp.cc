@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "planner/cli/help.h"
+#include "planner/cli/mcp_fields.h"
 #include "planner/cli/mcp_tools.h"
 #include "planner/report/writing/json.h"
 
@@ -21,7 +22,8 @@ constexpr int kParseError = -32700, kInvalidRequest = -32600, kNoMethod = -32601
 constexpr const char* kInstructions =
     "vramplan tells, without a GPU, how much GPU memory a PyTorch training or inference step takes, whether it fits a "
     "card, and what to change if it does not. Call fit first; plan when it does not fit; explain for the text of an "
-    "out-of-memory error. The first line of an answer is the verdict. Sizes in structuredContent are bytes.";
+    "out-of-memory error. The first line of an answer is the verdict. Sizes in structuredContent are bytes. Where an "
+    "answer says options.NAME, give options, as {\"NAME\": ...}.";
 
 Json Message(const Json& id) {
   Json message = Json::Object();
@@ -65,25 +67,25 @@ Json Refused(std::string text) {
   return result.Set("isError", true);
 }
 
-Json Called(const ToolCommand& command, const Asker& ask) {
+Json Called(std::string_view tool, const ToolCommand& command, const Asker& ask) {
   const auto with = [&](std::initializer_list<const char*> more) {
     std::vector<std::string> words = command.words;
     words.insert(words.end(), more.begin(), more.end());
     return ask(words, command.input);
   };
   const Asked answer = with({"--format", "json"});
-  if (!answer.answered()) return Refused(ErrorLine(answer));
+  if (!answer.answered()) return Refused(InFields(tool, ErrorLine(answer)));
   Result<Json> structured = ParseJson("the answer", answer.out);
   if (!structured.ok()) return Refused(structured.error().text);
   Json content = Json::Array();
-  content.Push(TextContent(with({}).out));
+  content.Push(TextContent(InFields(tool, with({}).out)));
   if (!command.emit.empty()) {
     const Asked snippet = with({"--emit", command.emit.c_str()});
     if (!snippet.answered() || !snippet.out.empty())
-      content.Push(TextContent(snippet.answered() ? snippet.out : ErrorLine(snippet)));
+      content.Push(TextContent(snippet.answered() ? snippet.out : InFields(tool, ErrorLine(snippet))));
   }
   Json result = Json::Object();
-  result.Set("content", std::move(content)).Set("structuredContent", *std::move(structured));
+  result.Set("content", std::move(content)).Set("structuredContent", HintsInFields(tool, *structured));
   return result.Set("isError", false);
 }
 
@@ -101,7 +103,7 @@ Json Answered(const Json& id, const std::string& method, const Json& params, con
   const Json none = Json::Object();
   const Json* arguments = MemberOf(params, "arguments");
   const Result<ToolCommand> command = CommandOf(name, arguments == nullptr ? none : *arguments);
-  return Message(id).Set("result", command.ok() ? Called(*command, ask) : Refused(ToString(command.error())));
+  return Message(id).Set("result", command.ok() ? Called(name, *command, ask) : Refused(ToString(command.error())));
 }
 
 std::optional<Json> AnswerTo(const std::string& line, const Asker& ask) {

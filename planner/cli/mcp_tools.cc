@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "graph/base/check.h"
+#include "planner/cli/mcp_fields.h"
 #include "planner/cli/option_row.h"
 #include "planner/report/json/schemas.h"
 #include "planner/report/writing/numbers.h"
@@ -18,7 +19,7 @@ namespace {
 constexpr const char* kArgumentModel =
     R"({"type": "string", "description": "a name such as llama-3.1-8b (the tool models lists them), a folder with a config.json, ORG/NAME in the Hub's cache, or the path of an .onnx file, a .pt2 file, or what vramplan run --record wrote"})";
 constexpr const char* kArgumentGpu =
-    R"({"type": "string", "description": "a card such as t4, rtx-4090 or h100, which the tool gpus lists; t4,a10 or all: several"})";
+    R"({"type": "string", "description": "a card such as t4, rtx-4090 or h100-sxm, which the tool gpus lists; t4,a10 or all: several"})";
 constexpr const char* kArgumentMemory =
     R"({"type": "string", "description": "instead of gpu: the memory of a card, such as 14.56GiB"})";
 constexpr const char* kArgumentBatch =
@@ -38,7 +39,7 @@ constexpr const char* kArgumentDims =
 constexpr const char* kArgumentOptions =
     R"({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean", "array"]}, "description": "any other option of the command line by its name: {\"accumulate\": 4, \"frozen\": [\"*\"], \"verbose\": true}"})";
 constexpr const char* kArgumentEmit =
-    R"({"type": "string", "description": "also give the configuration that applies the plan: pytorch, hf, accelerate, deepspeed, lightning, env, ..."})";
+    R"({"type": "string", "description": "also give the configuration that applies the plan: pytorch, hf, sft, accelerate, fsdp2, deepspeed, lightning, axolotl, torchtune, diffusers, nnunet, keras or env"})";
 constexpr const char* kArgumentEffectiveBatch =
     R"({"type": "integer", "minimum": 1, "description": "samples in an optimizer step; accumulation is chosen"})";
 constexpr const char* kArgumentLog =
@@ -192,12 +193,6 @@ std::optional<std::string> TypedText(const Json& value) {
   return std::nullopt;
 }
 
-// What would write a file, or is the server's own business.
-bool IsServersOwn(std::string_view option) {
-  constexpr std::string_view kOurs[] = {"out", "force", "save", "format", "emit", "help"};
-  return std::ranges::find(kOurs, option) != std::end(kOurs);
-}
-
 bool IsNull(const Json& value) { return std::holds_alternative<std::nullptr_t>(value.value()); }
 
 // Null: there is none.
@@ -213,7 +208,8 @@ std::string WhereElse(const std::string& argument) {
   const KnownOption other = OptionFor(flag);
   if (RowCalled(flag) != nullptr) return "give options, as {\"" + argument + "\": ...}";
   if (other.flag == "--dim") return R"(give dims, as {"sequence": 2048})";
-  return other.flag.empty() ? "options takes those of the command line" : std::string(other.hint);
+  if (other.flag.empty()) return "options takes those of the command line";
+  return InFields("fit", other.hint);
 }
 
 class ToolLine {
@@ -291,6 +287,16 @@ class ToolLine {
 }  // namespace
 
 bool IsTool(std::string_view name) { return FindTool(name) != nullptr; }
+
+bool HasArgument(std::string_view tool, std::string_view argument) {
+  const ToolRow* row = FindTool(tool);
+  return row != nullptr && std::ranges::find(row->arguments, argument, &ToolArgument::name) != row->arguments.end();
+}
+
+bool IsServersOwn(std::string_view option) {
+  constexpr std::string_view kOurs[] = {"out", "force", "save", "format", "emit", "help"};
+  return std::ranges::find(kOurs, option) != std::end(kOurs);
+}
 
 Json ToolList() {
   Json list = Json::Array();

@@ -20,6 +20,9 @@ struct ToolCommand {
 };
 
 bool IsTool(std::string_view name);
+bool HasArgument(std::string_view tool, std::string_view argument);
+// An option that would write a file, or is the server's own business.
+bool IsServersOwn(std::string_view option);
 // The result of tools/list.
 Json ToolList();
 // Errors: an argument that the tool does not have, that is missing, or of another type; an option that would write.

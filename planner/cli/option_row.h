@@ -5,7 +5,7 @@
 //
 // A new option is one row, in the file of its part: step_options.cc (the model, the loop, what a file does not say),
 // framework_options.cc, card_options.cc, run_options.cc (what runs something), answer_options.cc (search and answer).
-// What an option has to do with another one is in understand.cc.
+// What an option has to do with another one is in options.cc.
 #pragma once
 
 #include <cstdint>

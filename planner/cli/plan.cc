@@ -23,9 +23,9 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
   if (!planned.ok()) return planned.error();
   PlanReport& report = planned->report;
   const std::optional<Plan>& plan = report.decision.chosen;
-  report.question.spec = SpecRows(options, SpecOn(on, options.spec), report.question, on, on.device.context);
+  report.head.spec = SpecRows(options, SpecOn(on, options.spec), report.head, on, on.device.context);
   // Those the plan chooses.
-  std::erase_if(report.question.spec, [](const SpecRow& row) {
+  std::erase_if(report.head.spec, [](const SpecRow& row) {
     return !row.given && (row.option == "batch" || row.option == "precision" || row.option == "optimizer-impl" ||
                           row.option == "accumulate" || row.option == "mode");
   });
@@ -43,7 +43,7 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
   Notes already_told;
   const Result<Timeline> step = LayOut(*prepared, planned->spec, planned->batch, &already_told);
   if (!step.ok()) return step.error();
-  const DrawnStep drawn{*prepared,         report.question,   *step,    planned->batch, planned->spec,
+  const DrawnStep drawn{*prepared,         report.head,       *step,    planned->batch, planned->spec,
                         options.allocator, on.device.context, on.device};
   if (IsStepAlone(options.format))
     return Outcome{StepAlone(options.format, drawn), exit_code, Notes(), std::move(stream)};

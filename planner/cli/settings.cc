@@ -31,9 +31,9 @@ void SettingsRows::List(const std::vector<std::string>& names) {
   Add(std::move(array), std::move(text));
 }
 
-std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, const StepQuestion& question,
+std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, const AnswerHead& head,
                               const std::optional<ChosenDevice>& chosen, const ContextBand& context) {
-  SettingsRows settings{options, spec, question, chosen, context};
+  SettingsRows settings{options, spec, head, chosen, context};
   for (const OptionRow& row : OptionRows()) {
     if (row.show == nullptr) continue;
     settings.flag = std::string_view(row.flag).substr(2);

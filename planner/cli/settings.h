@@ -17,7 +17,7 @@ namespace vramplan {
 struct SettingsRows {
   const Options& options;
   const TrainingSpec& spec;
-  const StepQuestion& question;
+  const AnswerHead& head;
   const std::optional<ChosenDevice>& chosen;
   const ContextBand& context;
   std::string flag = {};
@@ -39,7 +39,7 @@ struct SettingsRows {
 
 // The spec rows of an answer. `spec` is what the step was laid out with; what it leaves to PyTorch is `auto` in it. A
 // probability, "assumed": no option and no fact says it.
-std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, const StepQuestion& question,
+std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, const AnswerHead& head,
                               const std::optional<ChosenDevice>& chosen, const ContextBand& context);
 
 }  // namespace vramplan

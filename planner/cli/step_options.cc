@@ -32,7 +32,7 @@ Status ReadTrained(const Typed& typed, Options* options) {
 
 // Nothing is given: what is trained is assumed, or the file says it.
 void ShowTrainable(SettingsRows* s) {
-  const ModelFacts& model = s->question.model;
+  const ModelFacts& model = s->head.model;
   if (!s->Trains() || !s->options.trained.empty() || (model.frozen > 0 && !model.trained_known)) return;
   SpecRow& row = s->Name(model.frozen == 0 ? "*" : "as in the file");
   row.given = model.trained_known;
@@ -50,7 +50,7 @@ void ShowTrainable(SettingsRows* s) {
 
 // What the file cannot say, and what is taken for it, without a size.
 void ShowUnsaid(SettingsRows* s) {
-  const ModelFacts& model = s->question.model;
+  const ModelFacts& model = s->head.model;
   const auto none = [s](const char* name, const char* phrase) {
     SpecRow& row = s->Also(name, "none");
     row.given = false;
@@ -101,7 +101,7 @@ constexpr OptionRow kStepRows[] = {
               Into<&Options::batch, [](const Typed& t) { return Whole(t, 1, kMostSamples, "32"); }>}
         .First()
         .Shown([](SettingsRows* s) {
-          s->Number(s->question.batch).given = s->question.batch_given;
+          s->Number(s->head.batch).given = s->head.batch_given;
           if (s->options.named == nullptr) return;
           const NamedModel& named = *s->options.named;
           SpecRow& row = s->Also("named", named.source);
@@ -162,7 +162,7 @@ constexpr OptionRow kStepRows[] = {
         .Repeats()
         .First()
         .Shown([](SettingsRows* s) {
-          for (const auto& [name, length] : s->question.usual_lengths) {
+          for (const auto& [name, length] : s->head.usual_lengths) {
             SpecRow& row = s->Name(name + "=" + std::to_string(length));
             row.given = false;
             row.phrase = name + " " + std::to_string(length);
@@ -315,7 +315,7 @@ constexpr OptionRow kStepRows[] = {
         .Shown([](SettingsRows* s) {
           if (!s->Trains()) return;
           SpecRow& row = s->Name(Name(s->spec.loss));
-          if (s->spec.loss == Loss::kAuto && s->question.loss != Loss::kNone) row.text = Name(s->question.loss);
+          if (s->spec.loss == Loss::kAuto && s->head.loss != Loss::kNone) row.text = Name(s->head.loss);
         }),
     OptionRow{
         "--loss-on", "N|NAME|all",

@@ -36,10 +36,10 @@ Status AddSettings(const Options& options, const std::optional<ChosenDevice>& ch
   if (!asked.ok()) return asked.error();
   if (const Status taken = TakeSpecOfFile(&*asked); !taken.ok()) return taken;
   if (const Status second = TakeSecondModel(&*asked); !second.ok()) return second;
-  StepQuestion& question = swept->report.question;
+  AnswerHead& head = swept->report.head;
   const TrainingSpec spec = SpecOf(*asked, chosen);
-  question.spec = SpecRows(*asked, spec, question, chosen, ContextFor(*asked, chosen, spec));
-  std::erase_if(question.spec, [&](const SpecRow& row) {
+  head.spec = SpecRows(*asked, spec, head, chosen, ContextFor(*asked, chosen, spec));
+  std::erase_if(head.spec, [&](const SpecRow& row) {
     return std::ranges::any_of(options.over, [&](const SweepAxis& axis) {
       return row.option == axis.name || (IsBatchAxis(row.option) && IsBatchAxis(axis.name)) ||
              (row.option == "dim" && row.text.starts_with(axis.name + "="));

@@ -49,7 +49,7 @@ Result<Outcome> PrintStepProblem(const Options& options, const std::optional<Cho
   NoteAssumedBatch(&*prepared);
   if (chosen) prepared->notes.Append(chosen->notes);
   const Result<RematProblem> problem = StepProblem(prepared->layers, SpecOf(options, chosen),
-                                                   chosen ? chosen->rates : RatesOf(Card()), prepared->question.batch);
+                                                   chosen ? chosen->rates : RatesOf(Card()), prepared->head.batch);
   if (!problem.ok()) return problem.error();
   return Outcome{.text = WriteProblem(*problem), .notes = prepared->notes};
 }
@@ -58,7 +58,7 @@ Result<Outcome> PrintStepProblem(const Options& options, const std::optional<Cho
 
 Outcome ShowTrace(const Options& options, const LaidOutStep& laid_out, const std::optional<ChosenDevice>& chosen,
                   TraceReport report, const Style& style) {
-  report.spec = SpecRows(options, laid_out.spec, laid_out.prepared.question, chosen, ContextBand());
+  report.spec = SpecRows(options, laid_out.spec, laid_out.prepared.head, chosen, ContextBand());
   // Not on the allocator's card.
   std::erase_if(report.spec, [](const SpecRow& row) { return row.option == "context" || row.option == "reserve"; });
   if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(report))};

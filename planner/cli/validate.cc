@@ -60,8 +60,7 @@ Result<Outcome> RunValidate(const Options& given, const Style& style, Probe* mac
   Result<ValidateReport> predicted = question.Predict();
   if (!predicted.ok()) return predicted.error();
   ValidateReport& report = *predicted;
-  report.question.spec =
-      SpecRows(options, question.spec(), report.question, question.chosen(), report.prediction.context);
+  report.head.spec = SpecRows(options, question.spec(), report.head, question.chosen(), report.prediction.context);
   report.card = card;
   if (!options.dry_run) {
     if (const Status seen = Observe(question, *card, machine, &report); !seen) return seen.error();

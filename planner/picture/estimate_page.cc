@@ -56,22 +56,22 @@ Markup DrawBand(const DeviceBand& band) {
   return body;
 }
 
-void AddStepTables(const StepQuestion& question, const DeviceBand& band, const std::vector<LayerRow>& layers,
+void AddStepTables(const AnswerHead& head, const DeviceBand& band, const std::vector<LayerRow>& layers,
                    const std::vector<Assumption>& assumptions, const Notes& notes, Page* page) {
   page->Add("How sure it is", "The bytes on the device, low, likely and high.", DrawBand(band));
-  if (!layers.empty()) page->Add("Layers", "The biggest ones.", DrawLayers(layers, question.mode));
-  Markup asked = DrawSpec(question.spec);
+  if (!layers.empty()) page->Add("Layers", "The biggest ones.", DrawLayers(layers, head.mode));
+  Markup asked = DrawSpec(head.spec);
   asked.Append(DrawAssumptions(assumptions));
   page->Add("What it rests on", "", std::move(asked));
   page->Add("Notes", "", DrawNotes(notes));
 }
 
 std::string PrintEstimatePage(const Estimate& estimate, const StepPictures& pictures, const BatchChart& batches) {
-  const StepQuestion& question = estimate.question;
+  const AnswerHead& head = estimate.head;
   const Bytes device = DeviceBytes(estimate.peak, estimate.context.likely);
   Page page;
   page.verb = "estimate";
-  page.title = TitleOf(question, question.batch, estimate.device);
+  page.title = TitleOf(head, head.batch, estimate.device);
   page.verdict = VerdictLine(estimate);
   if (estimate.device) {
     page.mood = MoodOf(estimate.verdict);
@@ -87,7 +87,7 @@ std::string PrintEstimatePage(const Estimate& estimate, const StepPictures& pict
   page.Add("Where the bytes go", "", DrawBreakdown({{"bytes", &estimate.peak}}, estimate.context.likely));
   page.Add("By batch", "", DrawBatches(batches));
   page.Add("Segments at the peak", "", pictures.segments);
-  AddStepTables(question, estimate.band, estimate.layers, estimate.assumptions, estimate.notes, &page);
+  AddStepTables(head, estimate.band, estimate.layers, estimate.assumptions, estimate.notes, &page);
   return PrintPage(page);
 }
 

@@ -15,7 +15,7 @@ std::string PrintEstimatePage(const Estimate& estimate, const StepPictures& pict
 Markup DrawBand(const DeviceBand& band);
 
 // The tables and lists that end every page about a step.
-void AddStepTables(const StepQuestion& question, const DeviceBand& band, const std::vector<LayerRow>& layers,
+void AddStepTables(const AnswerHead& head, const DeviceBand& band, const std::vector<LayerRow>& layers,
                    const std::vector<Assumption>& assumptions, const Notes& notes, Page* page);
 
 }  // namespace vramplan

@@ -50,7 +50,7 @@ std::string PrintExplainPage(const ExplainReport& report, const std::optional<St
     page.Add("What to change", "This command says it:", std::move(command));
   }
   if (pictures) page.Add("Segments at the peak", "As if the card had no end.", pictures->segments);
-  if (report.step) page.Add("What it rests on", "", DrawSpec(report.step->question.spec));
+  if (report.step) page.Add("What it rests on", "", DrawSpec(report.step->head.spec));
   page.Add("Notes", "", DrawNotes(report.notes));
   return PrintPage(page);
 }

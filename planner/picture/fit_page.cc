@@ -22,7 +22,7 @@ std::string SafeText(const CardFit& card) { return card.safe_batch == 0 ? "none"
 // What other precisions and settings of the allocator allow.
 Markup DrawOthers(const Fit& fit) {
   Markup body;
-  if (!fit.question.model.has_batch) return body;
+  if (!fit.head.model.has_batch) return body;
   int64_t most = 1;
   for (const LadderRow& row : fit.ladder) most = std::max(most, row.largest.largest_batch);
   for (const WhatIf& other : fit.what_if) most = std::max(most, other.largest_batch);
@@ -65,7 +65,7 @@ Mood MoodOf(Verdict verdict) {
 std::string BadgeOf(Verdict verdict) { return SpokenName(verdict); }
 
 std::string PrintFitPage(const Fit& fit, const StepPictures& pictures, const BatchChart& batches) {
-  const StepQuestion& question = fit.question;
+  const AnswerHead& head = fit.head;
   const CardFit& card = fit.card;
   Page page;
   page.verb = "fit";
@@ -73,10 +73,10 @@ std::string PrintFitPage(const Fit& fit, const StepPictures& pictures, const Bat
   page.verdict = VerdictLine(fit);
   page.mood = MoodOf(card.verdict);
   page.badge = BadgeOf(card.verdict);
-  if (question.model.has_batch) {
+  if (head.model.has_batch) {
     page.tiles = {{SafeText(card), "safe batch"}, {Batches(card.largest), "largest that may fit"}};
   }
-  page.tiles.push_back({ToString(Needs(card)), "needed at batch " + std::to_string(question.batch)});
+  page.tiles.push_back({ToString(Needs(card)), "needed at batch " + std::to_string(head.batch)});
   page.tiles.push_back({ToString(card.device.available()), "on " + CardText(card.device)});
   if (const std::string roomy = RoomyText(card); !roomy.empty()) page.said.push_back(roomy + ".");
   if (card.largest.bottleneck) {
@@ -86,26 +86,26 @@ std::string PrintFitPage(const Fit& fit, const StepPictures& pictures, const Bat
   if (const std::string pool = PoolText(card.device, Needs(card)); !pool.empty()) page.said.push_back(pool);
   AddPictures(pictures, &page);
   page.Add("By batch", "Which batches the card holds.", DrawBatches(batches));
-  std::vector<PeakColumn> columns = {{"batch " + std::to_string(question.batch), &card.peak}};
-  if (card.largest.peak && card.largest.largest_batch != question.batch)
+  std::vector<PeakColumn> columns = {{"batch " + std::to_string(head.batch), &card.peak}};
+  if (card.largest.peak && card.largest.largest_batch != head.batch)
     columns.push_back({"batch " + std::to_string(card.largest.largest_batch), &*card.largest.peak});
   page.Add("Where the bytes go", "", DrawBreakdown(columns, card.device.context.likely));
   page.Add("What else would fit", "The largest batch with another precision or setting.", DrawOthers(fit));
   page.Add("Segments at the peak", "", pictures.segments);
   if (fit.host) page.Add("The host's RAM", fit.host->cause, DrawHost(*fit.host));
-  AddStepTables(question, card.band, fit.layers, fit.assumptions, fit.notes, &page);
+  AddStepTables(head, card.band, fit.layers, fit.assumptions, fit.notes, &page);
   return PrintPage(page);
 }
 
 std::string PrintFitMatrixPage(const FitMatrix& matrix) {
-  const StepQuestion& question = matrix.question;
+  const AnswerHead& head = matrix.head;
   const auto fits = [](const CardFit& card) { return card.verdict != Verdict::kDoesNotFit; };
   const auto count = std::ranges::count_if(matrix.cards, fits);
   Page page;
   page.verb = "fit";
-  page.title = FileName(question.model.file) + " on several cards";
-  page.verdict = page.title + ": batch " + std::to_string(question.batch) + " fits on " + std::to_string(count) +
-                 " of " + std::to_string(matrix.cards.size());
+  page.title = FileName(head.model.file) + " on several cards";
+  page.verdict = page.title + ": batch " + std::to_string(head.batch) + " fits on " + std::to_string(count) + " of " +
+                 std::to_string(matrix.cards.size());
   page.mood = count > 0 ? Mood::kGood : Mood::kBad;
   std::vector<BarRow> rows;
   for (const CardFit& card : matrix.cards) {
@@ -124,7 +124,7 @@ std::string PrintFitMatrixPage(const FitMatrix& matrix) {
       {{"card", false}, {"usable", true}, {"needs", true}, {"verdict", false}, {"safe batch", true}, {"may fit", true}},
       rows, &body);
   page.Add("Cards", "The bar is the share of the card that the step needs.", std::move(body));
-  page.Add("What it rests on", "", DrawSpec(question.spec));
+  page.Add("What it rests on", "", DrawSpec(head.spec));
   page.Add("Notes", "", DrawNotes(matrix.notes));
   return PrintPage(page);
 }

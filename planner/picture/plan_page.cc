@@ -94,7 +94,7 @@ std::string PrintPlanPage(const PlanReport& report, const StepPictures& pictures
     page.Add("Where the bytes go", "", DrawBreakdown(columns, report.device.context.likely));
   }
   page.Add("Segments at the peak", "", pictures.segments);
-  AddStepTables(report.question, report.on.band, {}, report.assumptions, report.notes, &page);
+  AddStepTables(report.head, report.on.band, {}, report.assumptions, report.notes, &page);
   return PrintPage(page);
 }
 

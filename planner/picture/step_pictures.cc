@@ -26,9 +26,9 @@ StepPictures PicturesOf(const Subject& subject, const StepFrame& frame, const Pl
   return pictures;
 }
 
-std::string TitleOf(const StepQuestion& question, int64_t batch, const std::optional<Device>& device) {
-  std::string title = FileName(question.model.file);
-  if (question.model.has_batch) title += " at batch " + std::to_string(batch);
+std::string TitleOf(const AnswerHead& head, int64_t batch, const std::optional<Device>& device) {
+  std::string title = FileName(head.model.file);
+  if (head.model.has_batch) title += " at batch " + std::to_string(batch);
   if (device) title += " on " + device->name;
   return title;
 }

@@ -30,7 +30,7 @@ using PlaceWords = std::function<std::string(const Peak& peak)>;
 StepPictures PicturesOf(const Subject& subject, const StepFrame& frame, const PlaceWords& place);
 
 // "unet.onnx at batch 38 on Tesla T4".
-std::string TitleOf(const StepQuestion& question, int64_t batch, const std::optional<Device>& device);
+std::string TitleOf(const AnswerHead& head, int64_t batch, const std::optional<Device>& device);
 
 // An answer as text that a page takes its words from: nothing is broken or shortened.
 inline const Style kWholeLines{.width = 1 << 20, .unicode = true, .verbose = true};

@@ -195,14 +195,14 @@ Markup DrawRows(const SweepReport& report) {
 std::string PrintSweepPage(const SweepReport& report) {
   Page page;
   page.verb = "sweep";
-  page.title = FileName(report.question.model.file) + " by ";
+  page.title = FileName(report.head.model.file) + " by ";
   for (size_t a = 0; a < report.axes.size(); ++a) page.title += (a == 0 ? "" : " and ") + report.axes[a];
   const std::string text = PrintSweep(report, kWholeLines);
   page.verdict = text.substr(0, text.find('\n'));
   for (const SweepLaw& law : report.laws) page.said.push_back(law.axis + ": " + LawText(law));
   page.Add("Memory by " + report.axes.front(), "", DrawCurves(report));
   page.Add("Every answer", "", DrawRows(report));
-  page.Add("What it rests on", "", DrawSpec(report.question.spec));
+  page.Add("What it rests on", "", DrawSpec(report.head.spec));
   page.Add("Notes", "", DrawNotes(report.notes));
   return PrintPage(page);
 }
@@ -219,7 +219,7 @@ Result<std::string> PrintSweepSvg(const SweepReport& report) {
   const auto y = [&](Bytes bytes) { return std::to_string(kTop + kPlot * up.Y(bytes) / kPlotHeight); };
   const std::string bottom = std::to_string(kTop + kPlot), left = std::to_string(kLeft),
                     right = std::to_string(kLeft + kInner);
-  const std::string title = FileName(report.question.model.file) + " by " + drawn->across;
+  const std::string title = FileName(report.head.model.file) + " by " + drawn->across;
   BeginSvg(title, &svg);
   svg.Element("text", {{"class", "title"}, {"x", left}, {"y", "28"}}, title);
   for (const Bytes tick : up.ticks()) {

@@ -47,9 +47,9 @@ bool IsBrief(const SpecRow& row) {
 
 std::string StepsText(Mode mode) { return mode == Mode::kTrain ? "steps 1 and 2" : "forwards 1 and 2"; }
 
-size_t StepsToPrint(const StepQuestion& question, const Peak& peak) {
+size_t StepsToPrint(const AnswerHead& head, const Peak& peak) {
   // The second run of ONNX Runtime asks for other blocks than the first, and is the one that lasts.
-  const bool all = question.mode == Mode::kTrain || question.runtime == Runtime::kOnnxRuntime;
+  const bool all = head.mode == Mode::kTrain || head.runtime == Runtime::kOnnxRuntime;
   return all ? peak.steps.size() : std::min<size_t>(1, peak.steps.size());
 }
 
@@ -131,63 +131,61 @@ std::string BatchText(Mode mode, int64_t batch) {
   return std::to_string(batch) + (batch == 1 ? " sequence" : " sequences");
 }
 
-std::string PlaceText(const StepQuestion& question, const Device& device) {
+std::string PlaceText(const AnswerHead& head, const Device& device) {
   const std::string card = CardText(device);
-  return question.ranks == 1 ? card : "each of " + std::to_string(question.ranks) + " cards (" + card + ")";
+  return head.ranks == 1 ? card : "each of " + std::to_string(head.ranks) + " cards (" + card + ")";
 }
 
-std::string StepVerdictText(const StepQuestion& question, Verdict verdict, const Device& device,
-                            const DeviceBand& band) {
-  const char* const doing = question.mode == Mode::kTrain   ? "training"
-                            : question.mode == Mode::kEval  ? "evaluation"
-                            : question.mode == Mode::kServe ? "serving"
-                                                            : "inference";
-  return FileName(question.model.file) + " " + doing +
-         (!question.model.has_batch       ? ""
-          : question.mode == Mode::kServe ? " " + BatchText(question.mode, question.batch)
-                                          : " at " + BatchText(question.mode, question.batch)) +
-         " " + CardVerdictText(verdict, PlaceText(question, device), band.device(), device.available());
+std::string StepVerdictText(const AnswerHead& head, Verdict verdict, const Device& device, const DeviceBand& band) {
+  const char* const doing = head.mode == Mode::kTrain   ? "training"
+                            : head.mode == Mode::kEval  ? "evaluation"
+                            : head.mode == Mode::kServe ? "serving"
+                                                        : "inference";
+  return FileName(head.model.file) + " " + doing +
+         (!head.model.has_batch       ? ""
+          : head.mode == Mode::kServe ? " " + BatchText(head.mode, head.batch)
+                                      : " at " + BatchText(head.mode, head.batch)) +
+         " " + CardVerdictText(verdict, PlaceText(head, device), band.device(), device.available());
 }
 
 std::string VerdictLine(const Estimate& estimate) {
-  const StepQuestion& question = estimate.question;
-  if (estimate.device) return StepVerdictText(question, estimate.verdict, *estimate.device, estimate.band);
-  return FileName(question.model.file) + " needs " + ToString(DeviceBytes(estimate.peak, estimate.context.likely)) +
-         (question.ranks == 1 ? "" : " on each of " + std::to_string(question.ranks) + " cards") + " to " +
-         std::string(Name(question.mode)) + (question.mode == Mode::kServe ? " " : " at ") +
-         BatchText(question.mode, question.batch);
+  const AnswerHead& head = estimate.head;
+  if (estimate.device) return StepVerdictText(head, estimate.verdict, *estimate.device, estimate.band);
+  return FileName(head.model.file) + " needs " + ToString(DeviceBytes(estimate.peak, estimate.context.likely)) +
+         (head.ranks == 1 ? "" : " on each of " + std::to_string(head.ranks) + " cards") + " to " +
+         std::string(Name(head.mode)) + (head.mode == Mode::kServe ? " " : " at ") + BatchText(head.mode, head.batch);
 }
 
 std::string PrintEstimate(const Estimate& estimate, const Style& style) {
-  const StepQuestion& question = estimate.question;
+  const AnswerHead& head = estimate.head;
   const Bytes device = DeviceBytes(estimate.peak, estimate.context.likely);
   std::string text = VerdictLine(estimate);
   text += (estimate.device ? "; " : ": ") + ToString(estimate.peak.peak.requested) + " requested, " +
           ToString(estimate.peak.peak.allocated) + " allocated, " + ToString(estimate.peak.peak.reserved) +
-          " reserved by " + std::string(Title(question.runtime)) + "\n";
+          " reserved by " + std::string(Title(head.runtime)) + "\n";
   if (const std::string roomy = RoomyText(estimate); !roomy.empty()) text += Indented(roomy, style);
   text += PrintAssumptions(estimate.assumptions, style);
   if (estimate.device) {
     const std::string pool = PoolText(*estimate.device, device);
     if (!pool.empty()) text += Wrapped(pool, style.width, "  ") + "\n";
   }
-  text += PrintSpec(question.spec, style) + "\n";
+  text += PrintSpec(head.spec, style) + "\n";
   std::string below = "peak: " + PrintPlace(estimate.peak, estimate.place);
-  const std::string first = FirstStepText(estimate.peak, estimate.training_steps, question.mode);
+  const std::string first = FirstStepText(estimate.peak, estimate.training_steps, head.mode);
   if (!first.empty()) below += "; " + first;
   below = Wrapped(below, style.width, "  ") + "\n" + PrintSuggestions(estimate.assumptions, style);
-  text += PrintBreakdown({{BatchText(question.mode, question.batch), &estimate.peak}}, estimate.context.likely, style,
+  text += PrintBreakdown({{BatchText(head.mode, head.batch), &estimate.peak}}, estimate.context.likely, style,
                          RoomLeft(text + below, style));
   if (style.verbose) {
     if (const std::string band = PrintBand(estimate.band, style); !band.empty()) text += "\n" + band;
   }
   // The empty line is the first to go where there are too many.
   if (RoomLeft(text + below, style) > 0) below.insert(0, "\n");
-  text += PrintCourses({{StepsText(question.mode), &estimate.over_step}}, RoomLeft(text + below, style), style);
+  text += PrintCourses({{StepsText(head.mode), &estimate.over_step}}, RoomLeft(text + below, style), style);
   text += below;
   if (style.verbose) {
-    text += "\n" + PrintSteps(question.mode, estimate.peak, estimate.training_steps, style) + "\n";
-    text += PrintLayers(estimate.layers, question.mode, 10, style);
+    text += "\n" + PrintSteps(head.mode, estimate.peak, estimate.training_steps, style) + "\n";
+    text += PrintLayers(estimate.layers, head.mode, 10, style);
   }
   if (estimate.segments) text += "\n" + PrintSegments(*estimate.segments, estimate.peak.moment, style);
   return text;

@@ -37,7 +37,7 @@ struct PeakPlace {
 PeakPlace PlaceOf(const Peak& peak, const Timeline& timeline, const Layers& layers);
 
 // What every answer about a step begins with.
-struct StepQuestion {
+struct AnswerHead {
   ModelFacts model;
   Mode mode = Mode::kTrain;
   int64_t batch = 1;
@@ -52,10 +52,10 @@ struct StepQuestion {
 // "batch 4"; of a mode that serves "4 sequences".
 std::string BatchText(Mode mode, int64_t batch);
 // Where it runs: "A100 80GB", or "each of 4 cards (A100 80GB)".
-std::string PlaceText(const StepQuestion& question, const Device& device);
+std::string PlaceText(const AnswerHead& head, const Device& device);
 
 struct Estimate : OnCard {
-  StepQuestion question;
+  AnswerHead head;
   PeakPlace place;
   ContextBand context;
   std::optional<Device> device;  // when a card was named; else the verdict means nothing
@@ -70,8 +70,7 @@ struct Estimate : OnCard {
 // "unet.onnx needs 14.43 GiB to train at batch 38 on Tesla T4, which has 14.56 GiB (tight)".
 // "unet.onnx training at batch 60 does not fit on Tesla T4: needs 23.47 GiB of 14.56 GiB (8.91 GiB too much)": of every
 // verb about a step.
-std::string StepVerdictText(const StepQuestion& question, Verdict verdict, const Device& device,
-                            const DeviceBand& band);
+std::string StepVerdictText(const AnswerHead& head, Verdict verdict, const Device& device, const DeviceBand& band);
 // That where a card is named, else what the step needs.
 std::string VerdictLine(const Estimate& estimate);
 std::string PrintEstimate(const Estimate& estimate, const Style& style);
@@ -79,7 +78,7 @@ Json ToJson(const Estimate& estimate);
 
 // Inference lays out two forwards, the second beside the outputs of the first; scripts are told of the first, as one
 // step.
-size_t StepsToPrint(const StepQuestion& question, const Peak& peak);
+size_t StepsToPrint(const AnswerHead& head, const Peak& peak);
 
 // Shared with fit and plan.
 std::string StepsText(Mode mode);  // "steps 1 and 2": what a sparkline of the step shows

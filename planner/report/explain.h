@@ -19,7 +19,7 @@ namespace vramplan {
 
 // --model: the step that the message is about.
 struct ExplainedStep {
-  StepQuestion question;  // its batch: given, or the one that was found
+  AnswerHead head;  // its batch: given, or the one that was found
   bool batch_found = false;
   bool version_told = false;  // the message says that PyTorch was older than 2.0
   std::optional<RequestMatch> match;

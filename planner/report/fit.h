@@ -68,7 +68,7 @@ struct Serving {
 inline constexpr int64_t kServedStep = 256;
 
 struct Fit {
-  StepQuestion question;
+  AnswerHead head;
   CardFit card;
   PeakPlace place;
   std::vector<LayerRow> layers;
@@ -87,13 +87,17 @@ struct Fit {
 
 // --gpu all: the smallest card first; --gpu t4,a10: in that order.
 struct FitMatrix {
-  StepQuestion question;
+  AnswerHead head;
   std::vector<CardFit> cards;
   Notes notes;
 };
 // Null: it fits on none of them.
 const CardFit* SmallestThatFits(const FitMatrix& matrix);
 
+// "38", "38 or more", "no batch".
+std::string LargestText(const LargestBatch& largest);
+// "batch 35 is safe, up to 38 may fit".
+std::string BatchesText(const LargestBatch& largest, int64_t safe);
 // "none", "1 module", "16 modules".
 std::string CheckpointingText(const LadderRow& row);
 

@@ -16,13 +16,14 @@
 namespace vramplan {
 
 struct PlanReport {
-  StepQuestion question;  // has the batch that the user typed, if any
+  AnswerHead head;  // has the batch that the user typed, if any
   Device device;
   std::string id;  // of the catalogue; empty for a bare size
   std::string optimizer;
   Decision decision;
   OnCard on;                    // of the chosen plan
   int64_t safe_batch = 0;       // the largest safe batch with the chosen plan's settings; 0: none
+  LargestBatch largest;         // with the same settings
   std::optional<Plan> instead;  // if no plan holds the batch: the same samples a step, accumulated
   PlanLadder ladder;
   std::optional<Ideal> ideal;            // of the chosen plan, when it checkpoints

@@ -46,7 +46,7 @@ std::string HeadlineOf(const SweepReport& report) {
     held += row.verdict && *row.verdict != Verdict::kDoesNotFit ? 1 : 0;
     tight += row.verdict == Verdict::kTight ? 1 : 0;
   }
-  const std::string model = FileName(report.question.model.file), mode{Name(report.question.mode)};
+  const std::string model = FileName(report.head.model.file), mode{Name(report.head.mode)};
   const size_t asked = report.rows.size();
   const std::string axes = Enumerated(report.axes);
   if (!least) return model + ": no answer for " + axes;
@@ -62,9 +62,9 @@ std::string HeadlineOf(const SweepReport& report) {
   }
   if (!report.device) return text;
   if (asked == 1 && report.rows[0].verdict)
-    return StepVerdictText(report.question, *report.rows[0].verdict, *report.device, report.rows[0].band);
+    return StepVerdictText(report.head, *report.rows[0].verdict, *report.device, report.rows[0].band);
   text += "; " + SettingsText(held, asked) + (held > 1 ? " fit" : " fits") + " on " +
-          PlaceText(report.question, *report.device);
+          PlaceText(report.head, *report.device);
   return tight == 0 ? text : text + ", " + std::to_string(tight) + " of them tight";
 }
 
@@ -72,7 +72,7 @@ std::string HeadlineOf(const SweepReport& report) {
 
 std::string PrintSweep(const SweepReport& report, const Style& style) {
   std::string text = HeadlineOf(report) + "\n";
-  text += PrintLaws(report.laws, style) + PrintSpec(report.question.spec, style) + "\n";
+  text += PrintLaws(report.laws, style) + PrintSpec(report.head.spec, style) + "\n";
   std::vector<TextTable::Column> columns;
   for (const std::string& axis : report.axes) columns.push_back({axis, kRight});
   columns.insert(columns.end(), {{"requested", kRight}, {"reserved", kRight}, {"on the device", kRight}});

@@ -31,7 +31,7 @@ struct SweepRow {
 };
 
 struct SweepReport {
-  StepQuestion question;  // of the first answer
+  AnswerHead head;  // of the first answer
   std::vector<std::string> axes;
   std::vector<SweepRow> rows;
   std::vector<SweepLaw> laws;

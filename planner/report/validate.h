@@ -16,7 +16,7 @@
 namespace vramplan {
 
 struct ValidateReport {
-  StepQuestion question;
+  AnswerHead head;
   Device device;
   std::optional<int> card;  // its number on this machine; nothing: a dry run on a card that is not here
   DriverFacts driver;

@@ -46,6 +46,7 @@ constexpr UnaryRow kUnaryRows[] = {
     {"erfc", "ErfcBackward0", Keeps::kInput, 4},                               // -c * exp(-(self.pow(2))) * grad
     {"erfinv", "ErfinvBackward0", Keeps::kInput, 4, Cast::kFloat32},           // c * exp(self.erfinv().pow(2)) * grad
     {"lgamma", "LgammaBackward0", Keeps::kInput, 1},                           // grad * digamma(self)
+    {"digamma", "DigammaBackward0", Keeps::kInput, 1},                         // grad * polygamma(1, self)
     {"floor", "FloorBackward0", Keeps::kNothing, 0, Cast::kNone, true},        // zeros
     {"ceil", "CeilBackward0", Keeps::kNothing, 0, Cast::kNone, true},          // zeros
     {"round", "RoundBackward0", Keeps::kNothing, 0, Cast::kNone, true},        // zeros

@@ -31,7 +31,8 @@ std::vector<std::string> Nearest(std::string_view word, const std::vector<std::s
     const int longest = static_cast<int>(std::max(lower.size(), name.size()));
     const int distance = EditDistance(lower, name);
     const bool continues = lower.size() >= 2 && name.compare(0, lower.size(), lower) == 0;
-    if (continues || distance <= std::max(1, longest / 3)) near.emplace_back(continues ? 1 : distance, i);
+    const bool shares = distance < longest;  // else every letter is near to every other
+    if (continues || (shares && distance <= std::max(1, longest / 3))) near.emplace_back(continues ? 1 : distance, i);
   }
   std::sort(near.begin(), near.end());
   std::vector<std::string> nearest;

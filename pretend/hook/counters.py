@@ -12,6 +12,7 @@ import time
 LEVELS = ("requested_bytes", "allocated_bytes", "reserved_bytes")
 # Entries of the history that are kept: about 1 KiB of host memory each. The oldest are lost first.
 _MOST_ENTRIES = 2_000_000
+_RECORDERS = ("_cuda_record_memory_history", "_cuda_record_memory_history_legacy")
 
 
 def peaks(stats):
@@ -46,6 +47,13 @@ class Counters:
         self.replace("_accelerator_getDeviceStats", lambda whole: self.told)
         self.replace("_accelerator_resetPeakStats", lambda whole: self.reset_by_script)
         self.replace("_accelerator_resetAccumulatedStats", self.counting_on)
+        # A script may switch its history on before it uses the card, which is when ours begins.
+        self.recorders = {name: getattr(self.torch._C, name, None) for name in _RECORDERS}
+        self.take_wishes()
+
+    def take_wishes(self):
+        self.replace("_cuda_record_memory_history", lambda whole: self.wish)
+        self.replace("_cuda_record_memory_history_legacy", lambda whole: self.wish_of_old)
 
     def replace(self, name, by):
         whole = getattr(self.torch._C, name, None)
@@ -131,13 +139,14 @@ class Counters:
 
     def start_history(self):
         record = self.torch.cuda.memory._record_memory_history
+        for name, whole in self.recorders.items():
+            self.replace(name, lambda wish, whole=whole: whole)
         try:
             record("all", context="alloc", stacks="python", max_entries=_MOST_ENTRIES)
         except TypeError:  # torch 2.0
             record(True, trace_alloc_max_entries=_MOST_ENTRIES, trace_alloc_record_context=True)
         self.history = True
-        self.replace("_cuda_record_memory_history", lambda whole: self.wish)
-        self.replace("_cuda_record_memory_history_legacy", lambda whole: self.wish_of_old)
+        self.take_wishes()
         self.snapshot = self.torch._C._cuda_memorySnapshot
         self.torch._C._cuda_memorySnapshot = self.told_snapshot
 

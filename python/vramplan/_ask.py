@@ -166,8 +166,20 @@ def _capability_of(gpu: str | None) -> tuple[int, int] | None:
     if not isinstance(gpu, str) or gpu in ("all", "auto") or "," in gpu:
         return None
     cards = _binary.ask_json(["gpus", str(gpu)])["cards"]
+    alike = [card["id"] for card in cards if gpu.lower() in card["aliases"]]
+    if len(alike) > 1:  # told before the model is recorded, which may take seconds
+        raise UsageError("gpu", f'"{gpu}" is ambiguous: it can be {", ".join(alike[:-1])} or {alike[-1]}', f'give gpu="{alike[0]}"')
     major, _, minor = str(cards[0]["capability"]).partition(".")
     return int(major), int(minor)
+
+
+def _may_ask_autocast(model: Any, precision: Any, options: dict[str, Any]) -> bool:
+    """False of a model in halves that is asked about as it is: no other precision is compared then."""
+    from ._program import type_in_halves
+
+    own = str(type_in_halves(model)).removeprefix("torch.")
+    as_it_is = own in ("bfloat16", "float16") and precision in (None, {"bfloat16": "bf16", "float16": "fp16"}[own])
+    return not as_it_is or "precision" in str(options.get("over", "")) or "framework" in options
 
 
 @contextlib.contextmanager
@@ -181,6 +193,8 @@ def _file(
     recorded: bool = False,
     criterion: Any = None,
     guesses: bool = False,
+    precision: Any = None,
+    options: dict[str, Any] | None = None,
 ) -> Iterator[tuple[Callable[..., _binary.Answer], tuple[str, ...]]]:
     """What answers a command line about a model (verb, options), and what its export had to say. exported: operators of
     ONNX are wanted. recorded: nothing but its calls is."""
@@ -207,7 +221,10 @@ def _file(
         try:
             if exported:
                 raise ExportError("model", "its operators are asked about")
-            of_model = functools.partial(record, model, example_inputs, path, optimizer=known, mode=asked, capability=card)
+            autocast = _may_ask_autocast(model, precision, options or {})
+            of_model = functools.partial(
+                record, model, example_inputs, path, optimizer=known, mode=asked, capability=card, autocast=autocast
+            )
             try:
                 notes = of_model(criterion=criterion, guesses=guesses).notes
             except ValuesDecide:
@@ -293,7 +310,10 @@ def _of_step(
             return script(bool(checkpoint or options), unknown)  # PyTorch knows it
         raise
     read = {"fit": _results.Fit, "estimate": _results.Estimate}[verb]
-    file = functools.partial(_file, model, example_inputs, question["optimizer"], question["mode"], question["gpu"])
+    file = functools.partial(
+        _file, model, example_inputs, question["optimizer"], question["mode"], question["gpu"],
+        precision=question["precision"], options=options,
+    )  # fmt: skip
     try:
         with file(recorded=True, criterion=criterion) as (about, notes):
             return read(about(verb, arguments), notes)
@@ -392,7 +412,8 @@ def plan(
     arguments = arguments_of(
         is_model=not _is_path(model), gpu=gpu, batch=batch, optimizer=optimizer, loss=loss, options=options
     )
-    with _file(model, example_inputs, optimizer, "train", gpu) as (about, notes):
+    precision = options.get("precision")
+    with _file(model, example_inputs, optimizer, "train", gpu, precision=precision, options=options) as (about, notes):
         return _results.Plan(about("plan", [*arguments, "--emit", "pytorch"]), notes)
 
 
@@ -411,7 +432,8 @@ def sweep(
     axes = [f"{name}={','.join(map(str, values))}" for name, values in over.items()] if isinstance(over, dict) else over
     told = {"over": [axes] if isinstance(axes, str) else list(axes), **options}
     arguments = arguments_of(is_model=not _is_path(model), gpu=gpu, optimizer=optimizer, loss=loss, options=told)
-    with _file(model, example_inputs, optimizer, options.get("mode"), gpu) as (about, notes):
+    asked = functools.partial(_file, precision=options.get("precision"), options=told)
+    with asked(model, example_inputs, optimizer, options.get("mode"), gpu) as (about, notes):
         return _results.Sweep(about("sweep", arguments), notes)
 
 

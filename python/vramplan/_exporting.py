@@ -296,6 +296,7 @@ def _take_programs(
     capability: tuple[int, int] | None = None,
     criterion: Any = None,
     guesses: bool = False,
+    autocast: bool = True,
 ) -> list[str]:
     """Adds every call of the forward to the facts; what is to be told about that. Raises where the code does what no
     recording follows."""
@@ -308,7 +309,7 @@ def _take_programs(
         with _quiet():
             programs, checkpointed, notes = _program.record_program(
                 model, args, kwargs, batch_of((args, kwargs)) or 2, mode == "train", main_output,
-                capability or _program.T4, criterion, guesses,
+                capability or _program.T4, criterion, guesses, autocast,
             )  # fmt: skip
         facts.setdefault("programs", {}).update({mode + ending: program for ending, program in programs.items()})
         paths += [path for path in checkpointed if path not in paths]
@@ -327,9 +328,12 @@ def record(
     capability: tuple[int, int] | None = None,
     criterion: Any = None,
     guesses: bool = False,
+    autocast: bool = True,
 ) -> Exported:
     """Writes a file of the model's calls alone: no exporter runs, no weight is read, nothing is traced or folded. Takes
-    about a second. capability: of the card, for code that asks; None: that of a T4. criterion: a `_forward.Criterion`, which is recorded behind the model. guesses: code may look at flags and numbers that only the data knows. Raises whatever the code raises on tensors without values; `export` remains then."""
+    about a second, and three of a transformer with 7 B parameters. capability: of the card, for code that asks; None: that
+    of a T4. criterion: a `_forward.Criterion`, which is recorded behind the model. guesses: code may look at flags and
+    numbers that only the data knows. autocast: somebody may ask about it (`_program.record_program`). Raises whatever the code raises on tensors without values; `export` remains then."""
     from . import _carrier
 
     inputs = split_inputs(example_inputs)
@@ -338,7 +342,7 @@ def record(
     args, kwargs = _with_two(inputs)
     facts = _facts.model_facts(model, optimizer)
     facts["mode"] = "train" if mode == "train" else "eval"
-    notes = _take_programs(model, args, kwargs, (mode,), facts, capability, criterion, guesses)
+    notes = _take_programs(model, args, kwargs, (mode,), facts, capability, criterion, guesses, autocast)
     _carrier.write(path, facts)
     return Exported(os.fspath(path), "program", tuple(notes))
 

@@ -152,6 +152,12 @@ def input_names(args: Any, kwargs: Any) -> list[str]:
     return names
 
 
+def type_in_halves(model: torch.nn.Module) -> torch.dtype | None:
+    """That of a model which was made or cast so, which vramplan answers in it (planner/answers/spec_of_file.cc)."""
+    types = {parameter.dtype for parameter in model.parameters()}
+    return next((half for half in (torch.bfloat16, torch.float16) if half in types), None)
+
+
 def _cards() -> tuple[str, ...]:
     """Where tensors without values are said to be: on a card, as code that asks should see, and where that does not work
     on the host. PyTorch 2.6 with CUDA and without a driver ends the process at the first such operator; 2.10 and 2.15 do
@@ -170,10 +176,12 @@ def record_program(
     capability: tuple[int, int] = T4,
     criterion: Criterion | None = None,
     guesses: bool = False,
+    autocast: bool = True,
 ) -> tuple[dict[str, Any], list[str], list[str]]:
     """Programs of docs/facts.md by what their names end with, "" and "-amp", which is there where the code does something
     else under autocast; the paths of checkpointed modules; and what is to be told. guesses: values that only the data knows
-    are guessed, and told. Raises NotRecorded, or what the code raises."""
+    are guessed, and told. autocast: somebody may ask about it; a model in halves that is asked about in them does not run
+    under it. Raises NotRecorded, or what the code raises."""
     error: Exception | None = None
     names = input_names(args, kwargs)
     if criterion is not None:
@@ -185,7 +193,7 @@ def record_program(
         if not copied and isinstance(error, NotRecorded):
             continue
 
-        def record(to: int, autocast: bool) -> Recording:
+        def record(to: int, in_amp: bool) -> Recording:
             if samples_of((args, kwargs)) is not None and to != batch:
                 raise NotRecorded("a list with an item for each sample")
             resized = _pytree.tree_map(lambda t: _resized(t, batch, to), (args, kwargs))
@@ -193,27 +201,27 @@ def record_program(
             while True:
                 with contextlib.suppress(AsksCuda):
                     return record_forward(
-                        model, *resized, card, training, main_output, autocast, capability, copied, loss, guesses
+                        model, *resized, card, training, main_output, in_amp, capability, copied, loss, guesses
                     )
 
-        def of_batches(recordings: list[Recording], autocast: bool) -> dict[str, Any]:
+        def of_batches(recordings: list[Recording], in_amp: bool) -> dict[str, Any]:
             for to in batches[len(recordings) : 2]:
-                recordings.append(record(to, autocast))
+                recordings.append(record(to, in_amp))
             try:
                 return _merged(recordings, batches, names)
             except _Third:
-                return _merged([*recordings, record(batches[2], autocast)], batches, names)
+                return _merged([*recordings, record(batches[2], in_amp)], batches, names)
 
         try:
             first = record(batch, False)
             programs: dict[str, Any] = {}
             # The calls of a model in halves have its own types, and under autocast other ones.
-            halves = any(p.dtype in (torch.bfloat16, torch.float16) for p in model.parameters())
+            halves = type_in_halves(model) is not None
             with contextlib.suppress(Exception):  # code that does not run under autocast has no such facts
-                under = record(batch, True)
-                if _alike(first, under) and not halves:
+                under = record(batch, True) if autocast or not halves else None
+                if under is not None and _alike(first, under) and not halves:
                     _note_precisions(first, under)
-                else:
+                elif under is not None:
                     for call in under.calls:
                         if not call.autocast:
                             call.keywords["autocast"] = False

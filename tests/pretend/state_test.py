@@ -78,6 +78,15 @@ for arguments in ((), ("reset",)):
     is_("folds.py: faults", [note for note in answer["notes"] if note["code"] == "hook-fault"], [])
 is_("folds.py: a script's resets change nothing", steps(answer), steps(whole))
 
+# A history that is switched on before the card is used is the script's own.
+done, _ = text("""
+import torch
+torch.cuda.memory._record_memory_history(max_entries=1000)
+kept = torch.empty(100, device="cuda")
+print("COUNTED", [entry["action"] for entry in torch.cuda.memory._snapshot()["device_traces"][0]])
+""")
+is_("an early history", counted(done.stderr), ["COUNTED ['segment_alloc', 'alloc']"])
+
 # Where it died: within a backward, at the line that called it; in an evaluation.
 _, answer = run(of("evaluated.py"), "26000", options=("--gpu-memory", "1GiB"), code=3)
 oom = answer["oom"]

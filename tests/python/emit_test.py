@@ -12,6 +12,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ["VRAMPLAN_BINARY"]
 UNET = [str(ROOT / "models" / "unet.onnx"), "--gpu", "t4", "--batch", "24", "--optimizer", "adamw"]
+SEGMENTER = ["--gpu", "t4", "--batch", "2", "--precision", "amp-fp16", "--optimizer", "sgd-nesterov", "--clip-grad-norm", "12"]
+DENOISER = ["--gpu", "h100-sxm", "--batch", "2", "--precision", "amp-bf16", "--optimizer", "adamw-8bit", "--clip-grad-norm", "1"]
 LLAMA = ["llama-3.1-8b", "--lora", "16", "--optimizer", "adamw", "--dim", "sequence=1024", "--gpu", "rtx-4090", "--batch", "1"]
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
@@ -118,9 +120,57 @@ def axolotl():
         assert set(config) <= known, set(config) - known
 
 
+def diffusers():
+    """The arguments of accelerate, and those of the scripts where VRAMPLAN_DIFFUSERS names a checkout, which a wheel is not."""
+    import argparse
+    import ast
+    import shlex
+
+    from accelerate.commands.launch import launch_command_parser
+
+    launcher = launch_command_parser()
+    lora = ["--lora", "16"]
+    some = ["--lora", "8,target=attn.to_q+attn.to_k,dropout=0.1"]
+    models = (["sd-1.5", *lora], ["sd-2.1", "--image", "512"], ["sdxl", *lora], ["sdxl"], ["sd3-medium", *some], ["sd3-medium"],
+              ["flux-dev", *lora], ["flux-schnell", *some, "--strategy", "ddp", "--gpus", "2"], ["flux-dev"])  # fmt: skip
+    for model in models:
+        text = subprocess.run([PROGRAM, "plan", *DENOISER, *model, "--emit", "diffusers"], capture_output=True, text=True)
+        if text.returncode == 3:  # all of it on one card: there is no plan to paste
+            continue
+        place = next(line.split()[2] for line in text.stdout.splitlines() if line.startswith("# for "))
+        words = shlex.split(text.stdout.replace("\\\n", ""), comments=True)
+        told = launcher.parse_args(words[2:])
+        assert (told.training_script, told.multi_gpu) == (place.rsplit("/", 1)[1], "--gpus" in model), words
+        if "VRAMPLAN_DIFFUSERS" not in os.environ:
+            continue
+        tree = ast.parse((pathlib.Path(os.environ["VRAMPLAN_DIFFUSERS"]) / place).read_text())
+        tree.body = [node for node in tree.body if getattr(node, "name", "") == "parse_args"]
+        names = {"argparse": argparse, "os": os, "warnings": __import__("warnings"), "logger": __import__("logging").getLogger(), "transforms": argparse.Namespace(InterpolationMode=argparse.Namespace(lanczos=0))}
+        exec(compile(tree, place, "exec"), names)
+        sys.argv = [place, *told.training_script_args, "--output_dir=out"]
+        sys.argv += ["--instance_data_dir=data", "--instance_prompt=x"] if "dreambooth" in place else ["--dataset_name=data"]
+        arguments = names["parse_args"]()
+        assert (arguments.train_batch_size, arguments.mixed_precision, arguments.max_grad_norm) == (2, "bf16", 1.0)
+        assert arguments.use_8bit_adam and (("--lora" in model) == hasattr(arguments, "rank"))
+
+
+def nnunet():
+    """Its documentation's way to change a batch: read by its own code where it is installed."""
+    config = json.loads(emitted("nnunet", [*UNET[:1], *SEGMENTER]))["configurations"]
+    assert config["2d_vramplan"]["batch_size"] == 2 and config["2d_vramplan"]["patch_size"] == [256, 256]
+    if importlib.util.find_spec("nnunetv2") is None:
+        return
+    from nnunetv2.utilities.plans_handling.plans_handler import PlansManager
+
+    parent = {"batch_size": 12, "patch_size": [512, 512], "architecture": {"network_class_name": "x"}}
+    plans = PlansManager({"configurations": {"2d": parent, **config}})
+    read = plans.get_configuration("2d_vramplan")
+    assert (read.batch_size, read.patch_size, read.network_arch_class_name) == (2, [256, 256], "x")
+
+
 CHECKS = (
-    ("transformers", hf), ("trl", sft), ("accelerate", accelerate), ("deepspeed", deepspeed), ("lightning", lightning),
-    ("yaml", yaml_alone), ("axolotl", axolotl),
+    ("transformers", hf), ("trl", sft), ("accelerate", accelerate), ("accelerate", diffusers), ("deepspeed", deepspeed), ("lightning", lightning),
+    ("yaml", yaml_alone), ("axolotl", axolotl), ("json", nnunet),
 )  # fmt: skip
 done, left_out = [], []
 for library, check in CHECKS:
@@ -128,8 +178,8 @@ for library, check in CHECKS:
         left_out.append(library)
         continue
     check()
-    done.append(library)
+    done.append(check.__name__)
 if not done:
     print(f"none of {', '.join(left_out)} is installed")
     sys.exit(77)
-print(f"read by {', '.join(done)}" + (f"; not installed: {', '.join(left_out)}" if left_out else ""))
+print(f"read: {', '.join(done)}" + (f"; not installed: {', '.join(left_out)}" if left_out else ""))

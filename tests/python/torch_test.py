@@ -20,7 +20,7 @@ except ImportError as missing:
     sys.exit(77)
 
 import vramplan  # noqa: E402
-from vramplan import _calls, _exporting, _facts, _lives, _program  # noqa: E402
+from vramplan import _ask, _calls, _exporting, _facts, _lives, _program  # noqa: E402
 
 
 class Net(nn.Module):
@@ -281,12 +281,28 @@ class Programs(unittest.TestCase):
         casts = [c[3:] for c in calls_of(program_of(forward, torch.zeros(2, 3), fc=nn.Linear(3, 3))[""]) if len(c) > 3]
         self.assertEqual(casts, [({"amp": "float"},), ({"amp": "half"},)])
 
+    def test_a_card_that_is_ambiguous_is_told_before_the_model_runs(self):
+        class Runs(nn.Module):
+            def forward(self, x):
+                raise AssertionError("it ran")
+
+        with self.assertRaisesRegex(vramplan.UsageError, "h100-pcie, h100-sxm or h100-nvl"):
+            vramplan.fit(Runs(), torch.zeros(2, 8), gpu="h100")
+
     def test_a_model_in_halves_has_the_types_of_autocast(self):
         model = nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 8)).bfloat16()
         given = (torch.zeros(2, 8, dtype=torch.bfloat16),)
         programs, _, _ = _program.record_program(model, given, {}, 2, True, _exporting.main_output)
         made = {name: [program["values"][call[3][0]][0] for call in program["calls"]] for name, program in programs.items()}
         self.assertEqual(made, {"": ["bfloat16", "bfloat16"], "-amp": ["float32", "bfloat16"]})
+        alone, _, _ = _program.record_program(model, given, {}, 2, True, _exporting.main_output, autocast=False)
+        self.assertEqual(alone, {"": programs[""]})
+        # Only a question about another type runs it under autocast, which takes as long again.
+        of = _ask._may_ask_autocast
+        self.assertEqual([of(model, p, {}) for p in (None, "bf16", "fp16", "amp-bf16")], [False, False, True, True])
+        self.assertTrue(of(model, None, {"over": ["precision=bf16,amp-bf16"]}))
+        self.assertTrue(of(model, None, {"framework": "onnxruntime"}))
+        self.assertTrue(of(nn.Linear(8, 8), None, {}))
 
     def test_code_that_looks_at_types_has_a_program_for_autocast(self):
         def forward(m, x):

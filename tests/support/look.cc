@@ -48,9 +48,9 @@ Judgement Judged(const Estimate& estimate, const Row& row, Bytes unread = Bytes(
   const auto truth = static_cast<double>(Count(row, "requested"));
   Judgement answer{.kind = kIsSilent,
                    .requested = (estimate.peak.peak.requested + unread).count(),
-                   .parameters = estimate.question.model.parameters,
-                   .buffers = estimate.question.model.buffer_bytes};
-  for (const SpecRow& one : estimate.question.spec) answer.unsaid.insert(one.option);
+                   .parameters = estimate.head.model.parameters,
+                   .buffers = estimate.head.model.buffer_bytes};
+  for (const SpecRow& one : estimate.head.spec) answer.unsaid.insert(one.option);
   const auto by = [&answer](Class kind, const std::string& code) {
     answer.kind = kind;
     answer.by = code;

@@ -31,6 +31,16 @@ std::optional<double> Bound(PatternSource& source, TensorId tensor) {
   return stored->values->reals[0];
 }
 
+// Shrink-9 of ONNX is x - bias above lambd, x + bias below -lambd, else 0: hardshrink and softshrink are its cases with
+// no bias and with lambd as bias. PyTorch's own exporters take both apart (any_export/decomposed_calls.cc).
+double ShrinkNumber(const NodesMatch& found, const char* name, double otherwise) {
+  return found.source[found.root()].attributes.Real(name, otherwise);
+}
+bool HasNoBias(const NodesMatch& found, Draft*) { return ShrinkNumber(found, "bias", 0) == 0; }
+bool HasItsLambdAsBias(const NodesMatch& found, Draft*) {
+  return ShrinkNumber(found, "bias", 0) == ShrinkNumber(found, "lambd", 0.5);
+}
+
 // nn.ReLU6 and nn.Hardtanh call hardtanh (torch/nn/modules/activation.py 2.10); torch.clamp gives the same node.
 bool MatchClip(PatternSource& source, NodeId root) {
   const Attributes& attributes = source[root].attributes;
@@ -100,6 +110,8 @@ const PatternRows& ActivationPatterns() {
       {"LeakyRelu", MatchLeakyRelu},
       {"PRelu", MatchPRelu},
       Becomes("Swish(x)", "silu(x)"),
+      Becomes("Shrink(x)", "hardshrink(x)", HasNoBias),
+      Becomes("Shrink(x)", "softshrink(x)", HasItsLambdAsBias),
       Becomes("ThresholdedRelu(x)", "threshold(x)"),
   };
   return rows;

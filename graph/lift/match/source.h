@@ -278,9 +278,14 @@ bool MatchesForm(PatternSource& source, NodeId root, const Form& form, const Acc
   if (why == nullptr) return form.Matches(calls, root.value, &match, accepts);
   Mismatch mismatch;
   const bool matches = form.Matches(calls, root.value, &match, accepts, &mismatch);
-  if (!matches && !mismatch.form.empty())
-    why->asked.back().reasons.push_back(ReasonOf(mismatch, source.graph(), calls));
-  return matches;
+  if (matches || mismatch.form.empty()) return matches;
+  Why::Asked& asked = why->asked.back();
+  asked.reasons.push_back(ReasonOf(mismatch, source.graph(), calls));
+  if (mismatch.matched > why->nearest_parts) {
+    why->nearest_parts = mismatch.matched;
+    why->nearest = asked.rule + ": " + asked.reasons.back();
+  }
+  return false;
 }
 
 // What a form does not say of the call that it was: more conditions, attributes, another operator.

@@ -44,9 +44,9 @@ struct Described<Estimate> {
   static constexpr const char *kName = "", *kAnswer = "estimate", *kTitle = "what a step takes";
   static Fields<Estimate> Make() {
     return Fields<Estimate>()
-        .Has("model", "", [](const Estimate& of) { return of.question.model; })
-        .Has("batch", "", [](const Estimate& of) { return of.question.batch; })
-        .Has("spec", "the options behind the answer", [](const Estimate& of) { return SpecOf{of.question.spec}; })
+        .Has("model", "", [](const Estimate& of) { return of.head.model; })
+        .Has("batch", "", [](const Estimate& of) { return of.head.batch; })
+        .Has("spec", "the options behind the answer", [](const Estimate& of) { return SpecOf{of.head.spec}; })
         .Has("peak", "",
              [](const Estimate& of) {
                return PeakAt{of.peak, of.place, of.context.likely};
@@ -55,8 +55,8 @@ struct Described<Estimate> {
         .Has("steps", "of inference: the first forward",
              [](const Estimate& of) {
                std::vector<StepOf> steps;
-               const bool train = of.question.mode == Mode::kTrain;
-               for (size_t i = 0; i < StepsToPrint(of.question, of.peak); ++i)
+               const bool train = of.head.mode == Mode::kTrain;
+               for (size_t i = 0; i < StepsToPrint(of.head, of.peak); ++i)
                  steps.push_back({of.peak.steps[i], train && of.peak.steps[i].step > of.training_steps});
                return steps;
              })

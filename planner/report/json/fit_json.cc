@@ -135,7 +135,7 @@ struct Described<CardFit> {
 namespace {
 
 struct FitAnswer {
-  const StepQuestion& question;
+  const AnswerHead& head;
   const Notes& notes;
   const Fit* one = nullptr;
   const FitMatrix* many = nullptr;
@@ -170,10 +170,10 @@ struct Described<FitAnswer> {
   static Fields<FitAnswer> Make() {
     return Fields<FitAnswer>()
         .Has("verdict", "fits, tight or does-not-fit", &FitAnswer::verdict)
-        .Has("model", "", [](const FitAnswer& of) { return of.question.model; })
-        .Has("spec", "the options behind the answer", [](const FitAnswer& of) { return SpecOf{of.question.spec}; })
+        .Has("model", "", [](const FitAnswer& of) { return of.head.model; })
+        .Has("spec", "the options behind the answer", [](const FitAnswer& of) { return SpecOf{of.head.spec}; })
         .Has("gpu", "null for several cards", Of([](const Fit& fit) { return GpuOf{fit.card}; }))
-        .Has("batch", "that was asked for", [](const FitAnswer& of) { return of.question.batch; })
+        .Has("batch", "that was asked for", [](const FitAnswer& of) { return of.head.batch; })
         .Has("peak", "at that batch", Of([](const Fit& fit) {
                return PeakAt{fit.card.peak, fit.place, fit.card.device.context.likely};
              }))
@@ -215,10 +215,10 @@ struct Described<FitAnswer> {
   }
 };
 
-Json ToJson(const Fit& fit) { return AnswerJson(FitAnswer{.question = fit.question, .notes = fit.notes, .one = &fit}); }
+Json ToJson(const Fit& fit) { return AnswerJson(FitAnswer{.head = fit.head, .notes = fit.notes, .one = &fit}); }
 
 Json ToJson(const FitMatrix& matrix) {
-  return AnswerJson(FitAnswer{.question = matrix.question, .notes = matrix.notes, .many = &matrix});
+  return AnswerJson(FitAnswer{.head = matrix.head, .notes = matrix.notes, .many = &matrix});
 }
 
 Json FitSchema() { return AnswerSchema<FitAnswer>(); }

@@ -242,6 +242,8 @@ struct Described<WhyOf> {
   static Fields<WhyOf> Make() {
     return Fields<WhyOf>()
         .Has("node", "", [](const WhyOf& of) { return of.inspection.graph[of.inspection.why->node].name; })
+        .Has("nearest", "of the rules that failed the one of whose form the most matched, and where it failed",
+             [](const WhyOf& of) { return of.inspection.why->nearest; })
         .Has("asked", "the rules that looked at it, and why they did not match",
              [](const WhyOf& of) { return of.inspection.why->asked; })
         .Has("stages", "the calls that it became, stage by stage",

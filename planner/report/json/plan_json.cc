@@ -106,8 +106,8 @@ struct Described<PlanReport> {
   static constexpr const char *kName = "", *kAnswer = "plan", *kTitle = "what to change so that a step fits";
   static Fields<PlanReport> Make() {
     return Fields<PlanReport>()
-        .Has("model", "", [](const PlanReport& of) { return of.question.model; })
-        .Has("spec", "the options behind the answer", [](const PlanReport& of) { return SpecOf{of.question.spec}; })
+        .Has("model", "", [](const PlanReport& of) { return of.head.model; })
+        .Has("spec", "the options behind the answer", [](const PlanReport& of) { return SpecOf{of.head.spec}; })
         .Has("gpu", "",
              [](const PlanReport& of) {
                return CardOf{of.id, of.device};

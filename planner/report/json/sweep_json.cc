@@ -57,8 +57,8 @@ struct Described<SweepReport> {
   static constexpr const char *kName = "", *kAnswer = "sweep", *kTitle = "many answers, and how the memory grows";
   static Fields<SweepReport> Make() {
     return Fields<SweepReport>()
-        .Has("model", "", [](const SweepReport& of) { return of.question.model; })
-        .Has("spec", "of the first answer", [](const SweepReport& of) { return SpecOf{of.question.spec}; })
+        .Has("model", "", [](const SweepReport& of) { return of.head.model; })
+        .Has("spec", "of the first answer", [](const SweepReport& of) { return SpecOf{of.head.spec}; })
         .Has("axes", "", &SweepReport::axes)
         .Has("laws", "along each axis of whole numbers", &SweepReport::laws)
         .Has("rows", "",

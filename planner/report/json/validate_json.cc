@@ -179,7 +179,7 @@ struct Described<ValidateReport> {
         .Has("verdict", "agrees, differs, stopped or dry-run",
              [](const R& of) { return of.seen ? Name(of.judgement.agreement) : std::string_view("dry-run"); })
         .Has("reason", "", [](const R& of) { return of.judgement.reason; })
-        .Has("model", "", [](const R& of) { return of.question.model; })
+        .Has("model", "", [](const R& of) { return of.head.model; })
         .Group("gpu", "",
                Fields<R>()
                    .Has("name", "", [](const R& of) { return of.device.name; })
@@ -187,7 +187,7 @@ struct Described<ValidateReport> {
                    .Has("usable_bytes", "", [](const R& of) { return of.device.usable; })
                    .Has("driver", "", [](const R& of) { return of.driver.driver; })
                    .Has("cuda", "", [](const R& of) { return of.driver.cuda; }))
-        .Has("spec", "the options behind the answer", [](const R& of) { return SpecOf{of.question.spec}; })
+        .Has("spec", "the options behind the answer", [](const R& of) { return SpecOf{of.head.spec}; })
         .Has("batch", "", [](const R& of) { return of.prediction.batch; })
         .Group("limits", "of what is taken of the card",
                Fields<R>()

@@ -82,8 +82,8 @@ struct Described<WatchReport> {
         .Has("cards", "", [](const R& of) { return of.result.cards; })
         .Group("predicted", "of --model",
                Fields<R>()
-                   .Has("model", "", [](const R& of) { return of.estimate->question.model; })
-                   .Has("spec", "", [](const R& of) { return SpecOf{of.estimate->question.spec}; })
+                   .Has("model", "", [](const R& of) { return of.estimate->head.model; })
+                   .Has("spec", "", [](const R& of) { return SpecOf{of.estimate->head.spec}; })
                    .All<Levels>([](const R& of) { return of.prediction->levels; })
                    .Has("context", "",
                         [](const R& of) {

@@ -12,8 +12,8 @@
 namespace vramplan {
 namespace {
 
-constexpr const char* kNames[] = {"pytorch", "pytorch-sac", "hf",  "accelerate", "lightning", "deepspeed",
-                                  "keras",   "env",         "sft", "fsdp2",      "axolotl",   "torchtune"};
+constexpr const char* kNames[] = {"pytorch", "pytorch-sac", "hf",    "accelerate", "lightning", "deepspeed", "keras",
+                                  "env",     "sft",         "fsdp2", "axolotl",    "torchtune", "diffusers", "nnunet"};
 
 bool IsFp16(const Plan& plan) { return plan.precision == Precision::kAmpFp16; }
 bool IsBf16(const Plan& plan) { return plan.precision == Precision::kAmpBf16; }
@@ -226,6 +226,10 @@ Result<std::string> PrintSnippet(Emit emit, const SnippetOf& of) {
       return AxolotlConfig(of);
     case Emit::kTorchtune:
       return TorchtuneKeys(of);
+    case Emit::kDiffusers:
+      return DiffusersCommand(of);
+    case Emit::kNnUnet:
+      return NnUnetConfiguration(of);
     case Emit::kNone:
       break;
   }

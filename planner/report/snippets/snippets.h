@@ -3,6 +3,7 @@
 //   Emit::kPytorch   BATCH = 96 ... def prepare(model): wraps the chosen modules    plan.py
 //   Emit::kEnv       export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
 //   Emit::kAxolotl   micro_batch_size: 4 ... adapter: lora                          a config of axolotl
+//   Emit::kDiffusers accelerate launch train_text_to_image_lora.py ... --rank=16    a command of diffusers' scripts
 #pragma once
 
 #include <cstdint>
@@ -31,10 +32,19 @@ enum class Emit : uint8_t {
   kSft,
   kFsdp2,
   kAxolotl,
-  kTorchtune
+  kTorchtune,
+  kDiffusers,
+  kNnUnet
 };
 Result<Emit> ParseEmit(std::string_view text);
 std::vector<std::string> EmitNames();
+
+// A named model of diffusers.
+struct Denoiser {
+  std::string of_class;           // "UNet2DConditionModel"
+  bool text_and_time = false;     // it is told the picture's size, as SDXL is
+  int64_t height = 0, width = 0;  // in pixels
+};
 
 // What a plan of a named model says besides: its source, its adapters, and how the base is loaded.
 struct Finetuned {
@@ -43,6 +53,7 @@ struct Finetuned {
   std::optional<int64_t> length;  // tokens of a sequence
   std::string packed;             // "nf4", "fp4", "int8"; empty: it is not
   bool nested = false;            // with a double quantization
+  std::optional<Denoiser> denoiser = std::nullopt;
 };
 
 // What a snippet says: the plan, and the step that it is a plan for.
@@ -55,6 +66,7 @@ struct SnippetOf {
   std::string allocator_text;  // as given with --allocator-conf
   TrainedPart trained;
   std::optional<Finetuned> finetuned = std::nullopt;
+  std::vector<int64_t> patch = {};  // of a U-Net: the lengths of what it is given, {128, 128, 128}; empty: it is none
 };
 
 // Errors: an optimizer that the framework cannot be told in its configuration.
@@ -69,6 +81,11 @@ Result<std::string> SftModule(const SnippetOf& of);
 std::string Fsdp2Config(const SnippetOf& of);
 Result<std::string> AxolotlConfig(const SnippetOf& of);
 Result<std::string> TorchtuneKeys(const SnippetOf& of);
+
+// The command of diffusers' example script that trains a named denoiser so.
+Result<std::string> DiffusersCommand(const SnippetOf& of);
+// A configuration for the plans of nnU-Net: batch and patch.
+Result<std::string> NnUnetConfiguration(const SnippetOf& of);
 
 // Shared by the snippets. The comment above each: the file, the card, what it needs.
 std::string SnippetHeading(const SnippetOf& of);

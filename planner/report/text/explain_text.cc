@@ -216,15 +216,15 @@ std::string PrintShares(const ExplainReport& report, const Style& style) {
   return "\n" + table.Print(style.width);
 }
 
-std::string ModelText(const StepQuestion& question) {
-  std::string text = FileName(question.model.file);
-  if (question.model.has_batch) text += " at batch " + std::to_string(question.batch);
+std::string ModelText(const AnswerHead& head) {
+  std::string text = FileName(head.model.file);
+  if (head.model.has_batch) text += " at batch " + std::to_string(head.batch);
   return text;
 }
 
 std::string MatchText(const ExplainReport& report) {
   const ExplainedStep& step = *report.step;
-  const std::string model = ModelText(step.question);
+  const std::string model = ModelText(step.head);
   if (!step.match) {
     if (!report.message.tried) return "";
     return model + " never requests " + ToString(*report.message.tried) +
@@ -249,13 +249,13 @@ std::string MatchText(const ExplainReport& report) {
 std::string RoomText(const ExplainedStep& step) {
   std::string text = "PyTorch could use " + ToString(step.room) + " on that card";
   if (!step.room_told) text += " (the card's size minus a context, because the message does not say)";
-  text += ": " + ModelText(step.question);
+  text += ": " + ModelText(step.head);
   if (step.match && step.match->refused) {
     text += " fails at that very request";
   } else {
     text += step.refused ? " fails " + WhenText(*step.refused) + ", at " + RequestText(*step.refused) : " fits";
   }
-  if (step.largest && step.question.model.has_batch) {
+  if (step.largest && step.head.model.has_batch) {
     text += step.largest->largest_batch == 0 ? "; not even batch 1 fits"
                                              : "; largest batch " + std::to_string(step.largest->largest_batch);
   }
@@ -302,7 +302,9 @@ std::string PrintExplain(const ExplainReport& report, const Style& style) {
   for (const std::string& remark : Remarks(report)) line(remark);
   if (!report.saved.empty()) line("what the message says about the card is in the profile now: " + report.saved);
   if (!report.step && message.place == MemoryPlace::kCard) {
-    line("--model FILE.onnx tells which request of the model's step failed, and what fits on that card");
+    line(
+        "--model FILE.onnx, or a name such as llama-3.1-8b, tells which request of the model's step failed, and what "
+        "fits on that card");
   }
   if (report.step) {
     line(MatchText(report));
@@ -310,7 +312,7 @@ std::string PrintExplain(const ExplainReport& report, const Style& style) {
       line(RoomText(*report.step));
       text += "  what to change: " + report.step->plan + "\n";  // never wrapped: it is there to be pasted
     }
-    text += PrintSpec(report.step->question.spec, style);
+    text += PrintSpec(report.step->head.spec, style);
   }
   return text + PrintShares(report, style);
 }

@@ -8,6 +8,21 @@
 #include "planner/report/writing/sparkline.h"
 
 namespace vramplan {
+std::string LargestText(const LargestBatch& largest) {
+  if (largest.largest_batch == 0) return "no batch";
+  return std::to_string(largest.largest_batch) + (largest.first_failing_batch ? "" : " or more");
+}
+
+std::string BatchesText(const LargestBatch& of, int64_t safe) {
+  const int64_t largest = of.largest_batch;
+  if (largest == 0) return "no batch fits";
+  if (!of.first_failing_batch && safe == largest) return "any batch up to " + std::to_string(largest) + " is safe";
+  const std::string at_most = "up to " + LargestText(of) + " may fit";
+  if (safe == 0) return "no batch is safe, " + at_most;
+  if (safe == largest) return "batch " + std::to_string(safe) + " is safe and the largest that fits";
+  return "batch " + std::to_string(safe) + " is safe, " + at_most;
+}
+
 namespace {
 
 using enum TextTable::Align;
@@ -41,7 +56,7 @@ std::string TightText(const CardFit& card) {
 }
 
 // "batch 4", "4 sequences".
-std::string InWords(const Fit& fit, int64_t batch) { return BatchText(fit.question.mode, batch); }
+std::string InWords(const Fit& fit, int64_t batch) { return BatchText(fit.head.mode, batch); }
 
 std::string WhatIfText(const Fit& fit, const WhatIf& other) {
   std::string text = "with " + other.setting + "=" + other.conf + ":";
@@ -58,23 +73,6 @@ std::string WhatIfText(const Fit& fit, const WhatIf& other) {
 bool IsMuchBetter(const WhatIf& other, const CardFit& card) {
   const int64_t now = card.largest.largest_batch;
   return other.verdict != card.verdict || other.largest_batch - now > now / 20;
-}
-
-std::string LargestText(const LargestBatch& largest) {
-  if (largest.largest_batch == 0) return "no batch";
-  return std::to_string(largest.largest_batch) + (largest.first_failing_batch ? "" : " or more");
-}
-
-// "batch 35 is safe, up to 38 may fit".
-std::string BatchesText(const CardFit& card) {
-  const int64_t largest = card.largest.largest_batch, safe = card.safe_batch;
-  if (largest == 0) return "no batch fits";
-  if (!card.largest.first_failing_batch && safe == largest)
-    return "any batch up to " + std::to_string(largest) + " is safe";
-  const std::string at_most = "up to " + LargestText(card.largest) + " may fit";
-  if (safe == 0) return "no batch is safe, " + at_most;
-  if (safe == largest) return "batch " + std::to_string(safe) + " is safe and the largest that fits";
-  return "batch " + std::to_string(safe) + " is safe, " + at_most;
 }
 
 // "3 sequences of 8192 tokens are safe and the most that fit".
@@ -97,7 +95,7 @@ std::string LongestText(const Fit& fit) {
 }
 
 std::string FailsText(const Fit& fit, const Bottleneck& at) {
-  const bool several = fit.question.mode == Mode::kServe && at.batch > 1;
+  const bool several = fit.head.mode == Mode::kServe && at.batch > 1;
   return InWords(fit, at.batch) + (several ? " fail " : " fails ") + WhenText(at) + ": ";
 }
 
@@ -124,18 +122,18 @@ std::string PrintLadder(const Fit& fit, const Style& style) {
 // "with amp-fp16 up to batch 73 may fit, with fp16 up to 74".
 std::string OtherPrecisions(const Fit& fit) {
   std::string text;
-  const std::vector<SpecRow>& spec = fit.question.spec;
+  const std::vector<SpecRow>& spec = fit.head.spec;
   const auto asked =
       std::find_if(spec.begin(), spec.end(), [](const SpecRow& row) { return row.option == "precision"; });
   for (const LadderRow& row : fit.ladder) {
     const std::string name(Name(row.precision));
-    if (asked == spec.end() || asked->text == name || !fit.question.model.has_batch) continue;
+    if (asked == spec.end() || asked->text == name || !fit.head.model.has_batch) continue;
     text += text.empty() ? "with " : ", with ";
     text += name;
     if (row.largest.largest_batch == 0) {
       text += " no batch fits";
     } else {
-      const bool first = text.find(" up to ") == std::string::npos, serves = fit.question.mode == Mode::kServe;
+      const bool first = text.find(" up to ") == std::string::npos, serves = fit.head.mode == Mode::kServe;
       text += (first && !serves ? " up to batch " : " up to ") + LargestText(row.largest);
       if (first && serves) text += " sequences";
       if (text.find(" may fit") == std::string::npos) text += " may fit";
@@ -151,9 +149,9 @@ std::string PrintFitCourses(const Fit& fit, int room, const Style& style) {
     const int64_t batch = fit.last_batch * static_cast<int64_t>(i + 1) / static_cast<int64_t>(fit.over_batch.size());
     if (batch <= fit.card.largest.largest_batch) mark = i + 1;
   }
-  return PrintCourses({{StepsText(fit.question.mode), &fit.over_step},
-                       {fit.question.mode == Mode::kServe ? "1 to " + InWords(fit, fit.last_batch)
-                                                          : "batch 1 to " + std::to_string(fit.last_batch),
+  return PrintCourses({{StepsText(fit.head.mode), &fit.over_step},
+                       {fit.head.mode == Mode::kServe ? "1 to " + InWords(fit, fit.last_batch)
+                                                      : "batch 1 to " + std::to_string(fit.last_batch),
                         &fit.over_batch, mark}},
                       room, style);
 }
@@ -161,40 +159,40 @@ std::string PrintFitCourses(const Fit& fit, int room, const Style& style) {
 }  // namespace
 
 std::string VerdictLine(const Fit& fit) {
-  const StepQuestion& question = fit.question;
+  const AnswerHead& head = fit.head;
   const CardFit& card = fit.card;
   const bool fits = card.verdict != Verdict::kDoesNotFit;
-  const bool has_batch = question.model.has_batch;
-  const std::string file = FileName(question.model.file), at_batch = " at batch " + std::to_string(question.batch);
+  const bool has_batch = head.model.has_batch;
+  const std::string file = FileName(head.model.file), at_batch = " at batch " + std::to_string(head.batch);
   const std::string needs = ToString(Needs(card)) + " of " + ToString(Has(card));
   if (fit.kept) {
-    return file + " " + Does(question.mode) + at_batch + " on " + PlaceText(question, card.device) + " until batch " +
+    return file + " " + Does(head.mode) + at_batch + " on " + PlaceText(head, card.device) + " until batch " +
            std::to_string(fit.kept->full - 1) + " of its loop: the graph of each batch is kept, " +
            ToString(fit.kept->each) + ", and the card is full in batch " + std::to_string(fit.kept->full) +
            "; two need " + needs;
   }
   // The question is how large a batch may be.
-  if (has_batch && question.mode == Mode::kServe && !question.batch_given) {
+  if (has_batch && head.mode == Mode::kServe && !head.batch_given) {
     const std::string on = (fits ? " serves on " : " does not serve on ") + CardText(card.device) + ": ";
     return file + on + SequencesText(fit) + "; " + (fit.card.safe_batch > 0 ? "1" : InWords(fit, 1)) + " needs " +
            needs + LongestText(fit);
   }
-  if (has_batch && !question.batch_given && fits) {
-    return file + " " + Does(question.mode) + " on " + PlaceText(question, card.device) + ": " + BatchesText(card) +
-           "; batch " + std::to_string(question.batch) + " needs " + needs;
+  if (has_batch && !head.batch_given && fits) {
+    return file + " " + Does(head.mode) + " on " + PlaceText(head, card.device) + ": " +
+           BatchesText(card.largest, card.safe_batch) + "; batch " + std::to_string(head.batch) + " needs " + needs;
   }
-  return StepVerdictText(question, card.verdict, card.device, card.band) +
-         (!has_batch                      ? ""
-          : question.mode == Mode::kServe ? "; " + SequencesText(fit) + LongestText(fit)
-                                          : "; " + BatchesText(card));
+  return StepVerdictText(head, card.verdict, card.device, card.band) +
+         (!has_batch                  ? ""
+          : head.mode == Mode::kServe ? "; " + SequencesText(fit) + LongestText(fit)
+                                      : "; " + BatchesText(card.largest, card.safe_batch));
 }
 
 // "with --lora 16 --checkpoint all it fits: 20.08 GiB, batch 1 is safe"; "... it is tight: ...".
 std::string RemedyText(const Remedy& remedy, const Fit& fit) {
-  const Mode mode = fit.question.mode;
+  const Mode mode = fit.head.mode;
   std::string text = "with " + remedy.options + (remedy.verdict == Verdict::kTight ? " it is tight: " : " it fits: ") +
                      ToString(remedy.needs);
-  if (!fit.question.model.has_batch) return text;
+  if (!fit.head.model.has_batch) return text;
   if (remedy.safe_batch == 0) return text + ", up to " + BatchText(mode, remedy.largest_batch) + " may fit";
   text += ", " + BatchText(mode, remedy.safe_batch) +
           (mode == Mode::kServe && remedy.safe_batch > 1 ? " are safe" : " is safe");
@@ -219,7 +217,7 @@ std::string CheckpointingText(const LadderRow& row) {
 }
 
 std::string PrintFit(const Fit& fit, const Style& style) {
-  const StepQuestion& question = fit.question;
+  const AnswerHead& head = fit.head;
   const CardFit& card = fit.card;
   std::string text = VerdictLine(fit) + "\n" + PrintAssumptions(fit.assumptions, style, card.safe_batch > 0);
   const auto add = [&](const std::string& line) {
@@ -240,10 +238,10 @@ std::string PrintFit(const Fit& fit, const Style& style) {
     const auto best = std::ranges::max_element(fit.what_if, {}, &WhatIf::largest_batch);
     if (best != fit.what_if.end() && IsMuchBetter(*best, card)) add(WhatIfText(fit, *best));
   }
-  text += PrintSpec(question.spec, style) + "\n";
+  text += PrintSpec(head.spec, style) + "\n";
   if (fit.serving) text += PrintServing(*fit.serving, style).substr(1) + "\n";
-  std::vector<BreakdownColumn> columns = {{InWords(fit, question.batch), &card.peak}};
-  if (card.largest.peak && card.largest.largest_batch != question.batch) {
+  std::vector<BreakdownColumn> columns = {{InWords(fit, head.batch), &card.peak}};
+  if (card.largest.peak && card.largest.largest_batch != head.batch) {
     columns.push_back({InWords(fit, card.largest.largest_batch), &*card.largest.peak});
   }
   std::string below;
@@ -256,7 +254,7 @@ std::string PrintFit(const Fit& fit, const Style& style) {
   if (!style.verbose) return text + below;
   if (const std::string band = PrintBand(card.band, style); !band.empty()) text += "\n" + band;
   text += "\npeak: " + PrintPlace(card.peak, fit.place) + "\n\n";
-  text += PrintLayers(fit.layers, question.mode, 10, style);
+  text += PrintLayers(fit.layers, head.mode, 10, style);
   if (fit.ladder.size() > 1) text += "\n" + PrintLadder(fit, style);
   return text + below;
 }
@@ -270,17 +268,16 @@ const CardFit* SmallestThatFits(const FitMatrix& matrix) {
 }
 
 std::string PrintFitMatrix(const FitMatrix& matrix, const Style& style) {
-  const StepQuestion& question = matrix.question;
+  const AnswerHead& head = matrix.head;
   const auto fits = [](const CardFit& card) { return card.verdict != Verdict::kDoesNotFit; };
   const auto count = std::count_if(matrix.cards.begin(), matrix.cards.end(), fits);
   const CardFit* smallest = SmallestThatFits(matrix);
-  std::string text = FileName(question.model.file) + " " + Does(question.mode) + " at batch " +
-                     std::to_string(question.batch) + " on " + std::to_string(count) + " of " +
-                     std::to_string(matrix.cards.size()) + " cards";
-  if (question.ranks > 1) text += ", taken " + std::to_string(question.ranks) + " at a time";
+  std::string text = FileName(head.model.file) + " " + Does(head.mode) + " at batch " + std::to_string(head.batch) +
+                     " on " + std::to_string(count) + " of " + std::to_string(matrix.cards.size()) + " cards";
+  if (head.ranks > 1) text += ", taken " + std::to_string(head.ranks) + " at a time";
   if (smallest != nullptr)
     text += SmallestText(smallest->device.name, Needs(*smallest), Has(*smallest), smallest->verdict);
-  text += "\n" + PrintSpec(question.spec, style) + "\n";
+  text += "\n" + PrintSpec(head.spec, style) + "\n";
   TextTable table({{"--gpu"},
                    {"card", kLeft, true},
                    {"usable", kRight},

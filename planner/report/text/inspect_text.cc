@@ -214,9 +214,13 @@ std::string PrintWhy(const Inspection& inspection, const Style& style) {
   }
   if (why.stages.empty()) line(1, "is part of a program that was recorded");
   line(0, why.asked.empty() ? "No rule was asked about it."
-                            : "Rules that begin with " + node.op + ", in the order in which they are asked:");
+                            : "Rules whose last node is " + node.op +
+                                  ", in the order in which they are asked (FILE ROW of graph/lift/match):");
+  if (!why.nearest.empty()) line(1, "the nearest of those that failed is " + why.nearest);
   for (const Why::Asked& asked : why.asked) {
-    const char* said = asked.matched ? ": made a call of it" : asked.reasons.empty() ? ": refused (a function)" : "";
+    const char* said = asked.matched           ? ": made a call of it"
+                       : asked.reasons.empty() ? ": a function, which refused"
+                                               : "";
     line(1, asked.rule + said);
     for (const std::string& reason : asked.reasons) line(2, reason);
   }

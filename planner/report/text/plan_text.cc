@@ -51,19 +51,17 @@ std::string TimeText(const Plan& plan) {
 }
 
 std::string VerdictText(const PlanReport& report) {
-  const StepQuestion& question = report.question;
-  const std::string file = FileName(question.model.file);
+  const AnswerHead& head = report.head;
+  const std::string file = FileName(head.model.file);
   if (!report.decision.chosen) {
-    const std::string at = question.batch_given ? " at batch " + std::to_string(question.batch) : "";
-    return file + " does not train" + at + " on " + PlaceText(question, report.device) +
-           ": no plan that you allow fits\n";
+    const std::string at = head.batch_given ? " at batch " + std::to_string(head.batch) : "";
+    return file + " does not train" + at + " on " + PlaceText(head, report.device) + ": no plan that you allow fits\n";
   }
   const Plan& plan = *report.decision.chosen;
   std::string line =
       file + " training at batch " + BatchInWords(plan) + " (" + PlanInWords(plan, report.optimizer) + ") " +
-      CardVerdictText(report.on.verdict, PlaceText(question, report.device), report.on.band.device(), PlanHas(report));
-  if (report.on.verdict == Verdict::kTight)
-    line += report.safe_batch > 0 ? "; batch " + std::to_string(report.safe_batch) + " is safe" : "; no batch is safe";
+      CardVerdictText(report.on.verdict, PlaceText(head, report.device), report.on.band.device(), PlanHas(report));
+  if (report.largest.largest_batch > 0) line += "; " + BatchesText(report.largest, report.safe_batch);
   return line + TimeText(plan) + "\n";
 }
 
@@ -148,10 +146,9 @@ std::string Otherwise(const PlanReport& report, const Style& style) {
         std::to_string(plan.accumulate) + ") " + NeedsText(report, plan) + TimeText(plan));
   }
   if (report.next_card) {
-    add("the smallest card that holds batch " + std::to_string(report.question.batch) +
-        " as it is: " + *report.next_card);
+    add("the smallest card that holds batch " + std::to_string(report.head.batch) + " as it is: " + *report.next_card);
   } else {
-    add("no card of the catalogue holds batch " + std::to_string(report.question.batch) + " as it is");
+    add("no card of the catalogue holds batch " + std::to_string(report.head.batch) + " as it is");
   }
   const std::string alone = ExceedsAlone(parts, capacity), zero = ZeroInWords(parts, capacity);
   if (!alone.empty() && zero.find(alone) == std::string::npos)
@@ -174,12 +171,12 @@ std::string PlanInWords(const Plan& plan, const std::string& optimizer) {
 std::string PrintPlan(const PlanReport& report, const Style& style) {
   std::string text = VerdictText(report) + PrintAssumptions(report.assumptions, style, report.safe_batch > 0);
   text += report.decision.chosen ? Proof(report, style) : Otherwise(report, style);
-  text += PrintSpec(report.question.spec, style);
+  text += PrintSpec(report.head.spec, style);
   if (report.decision.chosen) text += "\n" + Plans(report, style);
   const std::string rungs = Rungs(report, style);
   if (!rungs.empty()) text += "\n" + rungs;
   if (report.decision.chosen && report.next_card) {
-    text += "the smallest card that holds batch " + std::to_string(report.question.batch) +
+    text += "the smallest card that holds batch " + std::to_string(report.head.batch) +
             " as it is: " + *report.next_card + "\n";
   }
   return text + PrintSuggestions(report.assumptions, style);

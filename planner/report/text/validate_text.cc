@@ -21,8 +21,8 @@ std::string Batch(int64_t batch, bool at_end) {
 }
 
 std::string Where(const ValidateReport& report) {
-  std::string text = FileName(report.question.model.file);
-  if (report.question.model.has_batch) text += " at batch " + std::to_string(report.prediction.batch);
+  std::string text = FileName(report.head.model.file);
+  if (report.head.model.has_batch) text += " at batch " + std::to_string(report.prediction.batch);
   return text + " on " + report.device.name;
 }
 
@@ -43,7 +43,7 @@ std::string ValidateFirstLine(const ValidateReport& report) {
   } else {
     line += ": it fails there";
   }
-  if (report.question.model.has_batch) {
+  if (report.head.model.has_batch) {
     const bool at_end = !seen.found.failed;
     line += "; largest batch " + Batch(seen.found.largest, at_end && !seen.found.stopped) + ", " +
             Batch(report.prediction.largest.likely, report.prediction.at_end) + " predicted";
@@ -155,12 +155,11 @@ std::string PrintDryRun(const ValidateReport& report, const Style& style) {
   std::string text = Where(report) + ": would take " + ToString(Predicted(prediction)) +
                      " of it: " + ToString(reserved) + " for segments, " + ToString(prediction.context.likely) +
                      " for a CUDA context\n";
-  text += PrintSpec(report.question.spec, style);
+  text += PrintSpec(report.head.spec, style);
   const auto line = [&](const std::string& said) { text += Wrapped(said, style.width, "  ") + "\n"; };
   line(std::to_string(report.allocations) + " allocations of " + std::to_string(prediction.peak.steps.size()) +
-       (report.question.mode == Mode::kTrain ? " steps" : " forwards") + "; " + ToString(report.written) +
-       " are written");
-  if (report.question.model.has_batch) {
+       (report.head.mode == Mode::kTrain ? " steps" : " forwards") + "; " + ToString(report.written) + " are written");
+  if (report.head.model.has_batch) {
     line("then it would search for the largest batch: " + PrintBatches(report) +
          "; that one and the next take two tries, or at most " + std::to_string(report.most_tries) +
          " if the card disagrees");
@@ -195,11 +194,11 @@ std::string PrintValidate(const ValidateReport& report, const Style& style) {
   const std::string description = Describe(run);
   if (run.end == CardTry::End::kFull && report.judgement.reason.find(description) == std::string::npos)
     line(description);
-  text += PrintSpec(report.question.spec, style) + "\n";
+  text += PrintSpec(report.head.spec, style) + "\n";
   text += PrintValidateLevels(report, style) + "\n";
   line(PrintContext(report));
   text += PrintMoments(run, style) + "\n";
-  if (report.question.model.has_batch) text += PrintTries(report, style);
+  if (report.head.model.has_batch) text += PrintTries(report, style);
   line(PrintWritten(run));
   if (run.driver > Bytes()) line("the driver took " + ToString(run.driver) + " beyond the segments");
   if (run.others >= kNoticeable || Bytes() - run.others >= kNoticeable) {

@@ -18,8 +18,8 @@ std::string WatchFirstLine(const WatchReport& report) {
   }
   if (!report.prediction) return line;
   const Bytes predicted = report.prediction->device_likely;
-  line += ", " + ToString(predicted) + " predicted for " + FileName(report.estimate->question.model.file) +
-          " at batch " + std::to_string(report.estimate->question.batch);
+  line += ", " + ToString(predicted) + " predicted for " + FileName(report.estimate->head.model.file) + " at batch " +
+          std::to_string(report.estimate->head.batch);
   if (seen.source == WatchSource::kNothing) return line;
   const double share =
       100.0 * static_cast<double>((seen.peak - predicted).count()) / static_cast<double>(predicted.count());
@@ -110,7 +110,7 @@ WatchPrediction PredictionOf(const Estimate& estimate) {
   prediction.device_low = device.low;
   prediction.device_likely = device.likely;
   prediction.device_high = device.high;
-  prediction.weights = estimate.question.model.parameter_bytes + estimate.question.model.buffer_bytes;
+  prediction.weights = estimate.head.model.parameter_bytes + estimate.head.model.buffer_bytes;
   return prediction;
 }
 
@@ -124,7 +124,7 @@ std::string PrintWatch(const WatchReport& report, const Style& style) {
   line(WatchEndText(report));
   line(SourceText(seen));
   if (seen.there_before) line("it was on the card before the first look: what it held at its start is not known");
-  if (report.estimate) text += PrintSpec(report.estimate->question.spec, style);
+  if (report.estimate) text += PrintSpec(report.estimate->head.spec, style);
   text += "\n" + PrintWatchProcesses(seen, style);
   if (report.prediction) text += PrintPrediction(report, style);
   for (const Watched& card : report.result.cards) {

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "planner/cli/ask_apart.h"
+#include "planner/cli/mcp_fields.h"
 #include "planner/cli/mcp_tools.h"
 #include "planner/report/writing/json.h"
 #include "tests/support/command_line.h"
@@ -123,6 +124,31 @@ TEST_CASE("mcp: the command line of a call") {
   CHECK_EQ(CommandOf("plan", McpJson(R"({"model": "m", "emit": "hf"})"))->emit, "hf");
 }
 
+// An agent has fields, and no command line.
+TEST_CASE("mcp: options are named as the fields of the tool") {
+  const struct {
+    const char *tool, *said, *told;
+  } rows[] = {
+      {"fit", "--gpu: \"h100\" is ambiguous (hint: type --gpu h100-pcie)",
+       "gpu: \"h100\" is ambiguous (hint: give gpu h100-pcie)"},
+      {"fit", "type --clip-grad-norm 1, or --gpu-memory 8GiB", "give options.clip_grad_norm 1, or gpu_memory 8GiB"},
+      {"fit", "with --lora 16 --checkpoint all it fits", "with lora 16 checkpoint all it fits"},
+      {"plan", "--lora 16 --checkpoint all", "lora 16 --checkpoint all"},  // plan chooses these
+      {"fit", "(--dim sequence=8)", "(dims sequence=8)"},
+      {"fit", "add --out x, --verbose", "add --out x, options.verbose"},
+      {"fit", "vramplan run --gpu t4 -- python x.py, or --batch 4", "vramplan run --gpu t4 -- python x.py, or batch 4"},
+      {"fit", "pre--gpu, --nothing and --", "pre--gpu, --nothing and --"},
+      {"explain", "type --lora 8", "give options.lora 8"},
+      {"gpus", "--gpu  card", "--gpu  card"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.said);
+    CHECK_EQ(InFields(row.tool, row.said), row.told);
+  }
+  const Json answer = McpJson(R"({"notes": [{"text": "--gpu", "hint": "type --gpu t4"}], "n": 1})");
+  CHECK_EQ(PrintCompact(HintsInFields("fit", answer)), R"({"notes":[{"text":"--gpu","hint":"give gpu t4"}],"n":1})");
+}
+
 TEST_CASE("mcp: arguments that are refused, and nothing is asked") {
   const struct {
     const char* tool;
@@ -146,7 +172,7 @@ TEST_CASE("mcp: arguments that are refused, and nothing is asked") {
       {"fit", R"({"model": "m", "quant": "nf4"})",
        R"(quant: is no argument of fit (hint: give options, as {"quant": ...}))"},
       {"fit", R"({"model": "m", "sequence": 8})", R"(sequence: is no argument of fit (hint: give dims, as)"},
-      {"fit", R"({"model": "m", "batch_size": 8})", "batch_size: is no argument of fit (hint: type --batch N)"},
+      {"fit", R"({"model": "m", "batch_size": 8})", "batch_size: is no argument of fit (hint: give batch N)"},
       {"explain", R"({"log": 4})", "log: is not text"},
   };
   for (const auto& row : rows) {
@@ -198,7 +224,7 @@ TEST_CASE("mcp: every tool answers, and as its outputSchema says") {
       McpMessage("tools/call", R"({"name": "fit", "arguments": {"model": "gpt2", "gpu": "t4", "batch": [1, 2]}})"),
       AskApart));
   CHECK_EQ(PrintCompact(McpAt(twice, "result.isError")), "true");
-  CHECK_NE(PrintCompact(McpAt(twice, "result.content")).find("--batch: is given twice, as 1 and 2"), std::string::npos);
+  CHECK_NE(PrintCompact(McpAt(twice, "result.content")).find("batch: is given twice, as 1 and 2"), std::string::npos);
   CHECK_EQ(PrintCompact(McpAt(refused, "result.isError")), "true");
   CHECK_NE(PrintCompact(McpAt(refused, "result.content")).find("nowhere.onnx"), std::string::npos);
 }

@@ -83,6 +83,12 @@ TEST_CASE("what is wrong is told in one line") {
       {"estimate " + kResnet + " --frozen *", 2,
        "vramplan: --frozen: all 11689512 parameters are frozen, so there is nothing to train (hint: add --trainable "
        "'fc.*' after it, or --mode infer)"},
+      // A block's number is no name that a word is near to.
+      {"fit gpt2 --gpu t4 --frozen h7.*", 2, "matches no parameter (hint: did you mean h"},
+      {"fit gpt2 --gpu t4 --frozen x.*", 2, "matches no parameter (hint: vramplan inspect FILE"},
+      {"fit gpt2 --gpu t4 --lora 8 --frozen h.*", 2,
+       "vramplan: --frozen: --lora trains its adapters alone, and this freezes them, too, so there is nothing to train "
+       "(hint: leave out --frozen: the base is frozen already)"},
       {"estimate " + kResnet + " --frozen * --mode infer", 0, ""},
       {"estimate " + kResnet + " --frozen=", 2, "vramplan: --frozen: no value is given"},
       {"estimate " + kResnet + " --framework onnxruntime --frozen *", 2,

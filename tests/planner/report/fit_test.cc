@@ -24,10 +24,10 @@ Peak PeakAt(int64_t batch) { return Replay(TimelineText(kStep), batch, Allocator
 
 Fit FitAt(int64_t batch, Verdict verdict, int64_t largest) {
   Fit fit;
-  fit.question.model.file = "zoo/net.onnx";
-  fit.question.batch = batch;
-  fit.question.batch_given = batch > 1;
-  fit.question.spec = {{"batch", batch, std::to_string(batch), true}, {"precision", "fp32", "fp32", false}};
+  fit.head.model.file = "zoo/net.onnx";
+  fit.head.batch = batch;
+  fit.head.batch_given = batch > 1;
+  fit.head.spec = {{"batch", batch, std::to_string(batch), true}, {"precision", "fp32", "fp32", false}};
   fit.card.device = {"Tesla T4", Bytes::GiB(1), "seen", GivenContext(Bytes::MiB(300)), Bytes()};
   fit.card.id = "t4";
   fit.card.verdict = verdict;
@@ -81,7 +81,7 @@ TEST_CASE("the first line is the verdict") {
     CHECK_EQ(VerdictLine(fit), row.line);
   }
   Fit infer = FitAt(32, Verdict::kFits, kLargestBatchTried);
-  infer.question.mode = Mode::kInfer;
+  infer.head.mode = Mode::kInfer;
   infer.card.largest.first_failing_batch.reset();
   infer.card.safe_batch = kLargestBatchTried;
   CHECK_EQ(VerdictLine(infer),
@@ -93,7 +93,7 @@ TEST_CASE("the first line is the verdict") {
            "net.onnx trains on Tesla T4: batch 62 is safe and the largest that fits; batch 1 needs 410.00 MiB of 1.00 "
            "GiB");
   Fit fixed = FitAt(1, Verdict::kFits, 1);
-  fixed.question.model.has_batch = false;
+  fixed.head.model.has_batch = false;
   CHECK_EQ(VerdictLine(fixed), "net.onnx training fits on Tesla T4: needs 410.00 MiB of 1.00 GiB (614.00 MiB free)");
 }
 

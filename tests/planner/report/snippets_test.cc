@@ -104,6 +104,64 @@ TEST_CASE("a plan of a named model says what to load") {
   CHECK_FALSE(PrintSnippet(Emit::kTorchtune, of).ok());
 }
 
+// With adapters of a denoiser, as diffusers' scripts make them, and of other layers.
+TEST_CASE("a plan of a named denoiser is a command of diffusers' scripts") {
+  Planned planned = Example();
+  SnippetOf of = planned.Of();
+  of.finetuned = Finetuned{"stabilityai/sdxl", Lora{16, {"to_q", "to_k", "to_v", "to_out.0"}}};
+  of.finetuned->denoiser = Denoiser{"UNet2DConditionModel", true, 1024, 1024};
+  CHECK_EQ(*PrintSnippet(Emit::kDiffusers, of), Golden("diffusers_lora.sh"));
+  const auto says = [&](const std::string& text) {
+    const Result<std::string> snippet = PrintSnippet(Emit::kDiffusers, of);
+    CAPTURE((snippet.ok() ? *snippet : ToString(snippet.error())));
+    return (snippet.ok() ? *snippet : ToString(snippet.error())).find(text) != std::string::npos;
+  };
+  const auto lora = [&]() -> Lora& { return *of.finetuned->lora; };
+  lora().targets = {"to_q"};  // the script of U-Nets takes no other
+  CHECK(says("train_text_to_image_lora_sdxl.py adapts to_k,to_q,to_v,to_out.0 alone"));
+  of.finetuned->denoiser->of_class = "FluxTransformer2DModel";
+  of.finetuned->denoiser->text_and_time = false;
+  lora().dropout = 0.1;
+  CHECK(says("train_dreambooth_lora_flux.py"));
+  CHECK(says("--lora_layers=to_q \\\n  --lora_dropout=0.1\n"));
+  of.finetuned->lora.reset();
+  planned.spec.optimizer = Optimizer::kAdamW8bit;
+  planned.spec.clip_grad_norm = 1;
+  planned.spec.ranks = 2;
+  CHECK(says("accelerate launch --multi_gpu --num_processes=2 train_dreambooth_flux.py \\\n"));
+  CHECK(says("  --use_8bit_adam \\\n  --max_grad_norm=1\n"));
+  of.finetuned->denoiser->width = 512;
+  CHECK(says("crop pictures to squares"));
+  of.finetuned->denoiser->width = 1024;
+  planned.plan.precision = Precision::kBf16;
+  CHECK(says("and not in bf16 alone (hint: type --precision amp-bf16)"));
+  planned.spec.optimizer = Optimizer::kAdam;
+  CHECK(says("build no optimizer adam (hint: type --optimizer adamw)"));
+  of.finetuned->denoiser->of_class = "PixArtTransformer2DModel";
+  CHECK(says("train a denoiser that is named"));
+  of.finetuned.reset();
+  CHECK(says("train a denoiser that is named"));
+}
+
+TEST_CASE("a plan of a U-Net is a configuration of nnU-Net") {
+  Planned planned = Example();
+  planned.plan.checkpoint.clear();
+  planned.plan.accumulate = 1;
+  planned.spec.optimizer = Optimizer::kSgdNesterov;
+  SnippetOf of = planned.Of();
+  CHECK_FALSE(PrintSnippet(Emit::kNnUnet, of).ok());  // it is no U-Net
+  of.patch = {128, 96, 96};
+  CHECK_EQ(*PrintSnippet(Emit::kNnUnet, of), Golden("nnunet.json"));
+  planned.plan.accumulate = 2;
+  CHECK_FALSE(PrintSnippet(Emit::kNnUnet, of).ok());
+  planned.plan.accumulate = 1;
+  planned.plan.checkpoint = {"m"};
+  CHECK_FALSE(PrintSnippet(Emit::kNnUnet, of).ok());
+  planned.plan.checkpoint.clear();
+  planned.plan.precision = Precision::kFp32;
+  CHECK_FALSE(PrintSnippet(Emit::kNnUnet, of).ok());
+}
+
 TEST_CASE("a plan that saves operator calls is a module with a policy, and nothing less") {
   Planned planned = Example();
   planned.plan.tier = Tier::kOperators;

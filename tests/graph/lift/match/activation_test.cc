@@ -140,6 +140,17 @@ TEST_CASE("single activations and their attributes") {
                   "elu(d) -> [B, 4, 2, 2]", "softplus(e) -> [B, 4, 2, 2]"});
 }
 
+TEST_CASE("shrink: without a bias hard, with its lambd soft, with another bias nobody's") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 4] x) => (float[batch, 4] y) {
+      a = Shrink (x)
+      b = Shrink <bias = 0.3, lambd = 0.3> (a)
+      c = Shrink <bias = 0.5> (b)
+      y = Shrink <bias = 0.1, lambd = 0.3> (c)
+    })") == Lines{"hardshrink(x) -> [B, 4]", "softshrink(a) -> [B, 4]", "softshrink(b) -> [B, 4]",
+                  "onnx::Shrink(c) -> [B, 4] bias=0.1 lambd=0.3"});
+}
+
 TEST_CASE("gelu whose half onnxsim moved into the weight behind it; bounds of a clip whatever their names are") {
   CHECK(LiftedLines(R"(
     agraph (float[batch, 8] x) => (float[batch, 8] y) <float min_val_cast = {0.0}, float max_val_cast = {6.0}> {
