@@ -125,26 +125,25 @@ std::vector<Remedy> OnMoreCards(const Question& question, const ChosenDevice& ch
   std::vector<Remedy> remedies;
   if (question.spec.strategy == Strategy::kDdp || question.spec.mode != Mode::kTrain) return remedies;
   const Strategy strategy = IsDeepspeed(question.spec.strategy) ? question.spec.strategy : Strategy::kFsdp2;
-  int fewest_before = kMost + 1;
+  int most = kMost;  // worth a look
   for (const bool checkpoints : {false, true}) {
     if (checkpoints && !question.spec.checkpoint.empty()) break;
-    const auto on = [&](int power, bool with_batches) {
+    const auto with = [&](int power) {
       Question changed = question;
       changed.spec.strategy = strategy;
       changed.spec.ranks = 1 << power;
       if (checkpoints) changed.spec.checkpoint = {"all"};
-      return WhereItFits(std::move(changed), chosen, batch, now, with_batches);
+      return changed;
     };
-    int low = 0, high = std::min(kMost, fewest_before - 1);  // the powers between are not known
-    if (high == 0 || !on(high, false)) continue;
-    while (high - low > 1) {
-      const int middle = (low + high) / 2;
-      (on(middle, false) ? high : low) = middle;
-    }
-    const std::optional<CardFit> fit = on(high, true);
-    if (!fit) continue;
-    fewest_before = high;
-    const std::string typed = "--strategy " + std::string(Name(strategy)) + " --gpus " + std::to_string(1 << high);
+    // It is one of the first that can hold the weights. Where the most fail, it is not for want of cards.
+    int power = 1;
+    while (power <= most && AtLeast(with(power)) > chosen.device.usable) ++power;
+    if (power > most) continue;
+    std::optional<CardFit> fit = WhereItFits(with(power), chosen, batch, now);
+    if (!fit && (power == most || !WhereItFits(with(most), chosen, batch, now, false))) continue;
+    while (!fit) fit = WhereItFits(with(++power), chosen, batch, now);
+    most = power - 1;
+    const std::string typed = "--strategy " + std::string(Name(strategy)) + " --gpus " + std::to_string(1 << power);
     remedies.push_back(RemedyOf(typed + (checkpoints ? " --checkpoint all" : ""), *fit));
   }
   return remedies;

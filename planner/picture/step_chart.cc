@@ -105,7 +105,7 @@ void AddAxis(const StepChart& chart, Markup* to) {
   };
   to->Open("div", {{"class", "spans"}});
   for (const SeriesSpan& span : chart.series.spans) {
-    constexpr double kNarrow = 0.13;
+    constexpr double kNarrow = 0.19;  // "backward" needs so much of a phone
     const bool narrow = static_cast<double>(span.to - span.from) < kNarrow * columns;
     to->Element("span",
                 {{"class", "span " + std::string(Name(span.phase)) + (narrow ? " narrow" : "")},
