@@ -246,7 +246,14 @@ Status TakeNamed(Question* question) {
   if ((spec.strategy == Strategy::kNone) != (spec.ranks == 1)) {
     return Error{ErrorCode::kUsage, spec.ranks == 1 ? "--strategy" : "--gpus",
                  spec.ranks == 1 ? "one card shares with none" : "how they share the model is not said",
-                 "type --strategy fsdp2 --gpus " + std::to_string(spec.ranks == 1 ? 8 : spec.ranks)};
+                 spec.ranks == 1 ? "type --gpus 8 beside --strategy " + std::string(Name(spec.strategy))
+                                 : "type --strategy fsdp2 --gpus " + std::to_string(spec.ranks)};
+  }
+  // Each rank pads its part of each parameter of a bucket with a tensor of its own (DeepspeedZero3::Reduce).
+  constexpr int kMostOfStage3 = 4096;
+  if (spec.strategy == Strategy::kZero3 && spec.ranks > kMostOfStage3) {
+    return Error{ErrorCode::kUsage, "--gpus", "zero3 is laid out for up to " + std::to_string(kMostOfStage3) + " ranks",
+                 "type --gpus " + std::to_string(kMostOfStage3) + " or fewer"};
   }
   if (question->quant && !question->lora && spec.mode == Mode::kTrain)
     return Error{ErrorCode::kUsage, "--quant", "packed weights are not trained themselves",

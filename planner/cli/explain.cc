@@ -1,5 +1,6 @@
 #include "planner/answers/explain.h"
 
+#include <string_view>
 #include <utility>
 
 #include "planner/answers/profile_store.h"
@@ -29,14 +30,18 @@ std::string PlanCommand(const Options& options, const ExplainedStep& step, const
     // The context is part of what the room is without.
     command += " --gpu-memory " + MiBText(step.room) + " --context 0";
   }
+  // What was typed, but for what stands there already, what plan decides, and what is about explain.
+  constexpr std::string_view kLeftOut =
+      " --model --gpu --gpu-memory --context --reserve --profile --held --capability --mode --checkpoint --saved "
+      "--batch --format --out --verbose ";
+  for (const TypedOption& typed : options.typed) {
+    if (kLeftOut.find(" " + typed.flag + " ") != kLeftOut.npos || !TakesOption(Verb::kPlan, typed.flag)) continue;
+    command += " " + typed.flag + (typed.value.empty() ? "" : " " + InShell(typed.value));
+  }
   for (const SpecRow& row : step.head.spec) {
-    const bool of_the_card = row.option == "gpu" || row.option == "gpu-memory" || row.option == "context" ||
-                             row.option == "reserve" || row.option == "profile" || row.option == "held";
-    const bool plan_decides = row.option == "mode" || row.option == "checkpoint" || row.option == "saved";
+    const bool of_the_card = row.option == "capability" && row.given && !by_name;
     const bool of_the_message = step.version_told && (row.option == "framework" || row.option == "attention");
-    if ((!row.given && !of_the_message) || of_the_card || plan_decides || row.option == "batch") continue;
-    if (row.option == "capability" && by_name) continue;
-    command += " --" + row.option + " " + InShell(row.text);
+    if (of_the_card || (of_the_message && !row.given)) command += " --" + row.option + " " + InShell(row.text);
   }
   if (step.head.model.has_batch) command += " --batch " + std::to_string(step.head.batch);
   return command;

@@ -268,11 +268,9 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   for (const auto check : {CheckRuntime, CheckScript, CheckOthers, CheckPlan, CheckCard})
     if (const Status checked = check(options); !checked.ok()) return checked.error();
   NoteIdle(&options);
-  if (verb == Verb::kSweep) {
-    // Each combination is a command line again, without --over.
-    options.typed = typed;
-    std::erase_if(options.typed, [](const TypedOption& one) { return one.flag == "--over"; });
-  }
+  // Each combination of a sweep is a command line again, without --over; what explain says to type next is one.
+  options.typed = typed;
+  std::erase_if(options.typed, [](const TypedOption& one) { return one.flag == "--over"; });
   return options;
 }
 

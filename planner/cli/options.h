@@ -106,7 +106,7 @@ struct Options : Question {
   std::string record;                   // run: the file for its requests
   bool host = false;                    // fit: the host's RAM, too
   std::vector<SweepAxis> over;          // sweep
-  TypedOptions typed;                   // sweep: what was typed, to be changed and understood again
+  TypedOptions typed;                   // what was typed, but for --over: to be changed and understood again
 };
 
 bool TakesOption(Verb verb, std::string_view flag);

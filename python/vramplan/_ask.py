@@ -115,6 +115,14 @@ def _framework() -> str | None:
     return f"pytorch@{major}.{min(minor, _NEWEST[1])}" if major == _NEWEST[0] else None
 
 
+def _cards(gpu: Any) -> str | None:
+    if gpu is None or isinstance(gpu, str):
+        return gpu
+    if isinstance(gpu, (list, tuple)) and gpu and all(isinstance(one, str) for one in gpu):
+        return ",".join(gpu)
+    raise UsageError("gpu", f"{gpu!r} is no card's name", 'give gpu="t4", a list of such names, or "auto" for this machine\'s card')
+
+
 def arguments_of(
     *,
     is_model: bool,
@@ -129,7 +137,7 @@ def arguments_of(
 ) -> list[str]:
     """The command line behind the file."""
     arguments: list[str] = []
-    cards = gpu if gpu is None or isinstance(gpu, str) else ",".join(gpu)
+    cards = _cards(gpu)
     for flag, value in (("--gpu", cards), ("--batch", batch), ("--mode", mode), ("--precision", precision)):
         if value is not None:
             arguments += [flag, str(value).removeprefix("torch.")]

@@ -157,6 +157,9 @@ TEST_CASE("explain --model: PyTorch before 2.0 computed attention in parts, and 
   const std::string given = Line(text, " --model MODELS/gpt_small.onnx --dim sequence=64 --framework pytorch@2.4");
   CHECK_MESSAGE(given.find("--attention") == given.npos, given);
   // A card by name may have been shared: what the message says of it comes first.
+  // Of a name what was typed, and not what it came to.
+  CHECK_NE(Line(kFull, " --model gpt2 --lora 8 --dim sequence=64").find("--context 0 --lora 8 --dim sequence=64"),
+           std::string::npos);
   CHECK_NE(Line(kFull, " --model MODELS/unet.onnx --gpu t4").find("--gpu-memory 14561MiB --context 0 --capability 7.5"),
            std::string::npos);
 }
