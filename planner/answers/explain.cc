@@ -50,8 +50,9 @@ Status FitInRoom(const StepOfMessage& of, Bytes room, const AllocatorConfig& con
 
 }  // namespace
 
-Result<StepOfMessage> ExplainStep(Question question, const OutOfMemory& message,
+Result<StepOfMessage> ExplainStep(const Question& asked, const OutOfMemory& message,
                                   const std::optional<ChosenDevice>& chosen) {
+  Question question = asked;
   const bool takes_version = TakeVersion(message, &question.spec);
   Result<Prepared> made = Prepare(question);
   if (!made.ok()) return made.error();
@@ -62,7 +63,9 @@ Result<StepOfMessage> ExplainStep(Question question, const OutOfMemory& message,
                      "give --framework and --attention to change it"});
   }
   StepOfMessage of{.laid_out = {*std::move(made), SpecOf(question, chosen), {}}};
-  auto& [prepared, spec, timeline] = of.laid_out;
+  Prepared& prepared = of.laid_out.prepared;
+  const TrainingSpec& spec = of.laid_out.spec;
+  Timeline& timeline = of.laid_out.timeline;
   const Layout lay_out = [&](int64_t batch) {
     Notes already_told;
     return LayOut(prepared, spec, batch, &already_told);

@@ -21,9 +21,9 @@ struct StepOfMessage {
   ExplainedStep step = {};
 };
 
-// `question`: where it gives no batch, that of the message is looked for. The settings that the answer shows
+// `asked`: where it gives no batch, that of the message is looked for. The settings that the answer shows
 // (ExplainedStep::head.spec) and `plan` are left to the caller. Errors: of laying out a step.
-Result<StepOfMessage> ExplainStep(Question question, const OutOfMemory& message,
+Result<StepOfMessage> ExplainStep(const Question& asked, const OutOfMemory& message,
                                   const std::optional<ChosenDevice>& chosen);
 
 }  // namespace vramplan

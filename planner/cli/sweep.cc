@@ -64,7 +64,8 @@ Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* mach
   const QuestionAt at = [&](const std::vector<std::string>& values) -> Result<Question> {
     Result<Options> asked = OptionsAt(options, values);
     if (!asked.ok()) return asked.error();
-    return static_cast<Question>(*std::move(asked));
+    const Question& question = *asked;
+    return question;
   };
   Result<Swept> swept = SweepOf(options.model, options.over, at, chosen, AsksOfMany(options.gpu));
   if (!swept.ok()) return swept.error();
