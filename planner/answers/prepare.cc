@@ -155,10 +155,14 @@ Result<Prepared> Prepare(const Question& question) {
   return prepared;
 }
 
-void NoteAssumedBatch(Prepared* prepared) {
-  const AnswerHead& step = prepared->head;
-  if (step.batch_given || !step.model.has_batch) return;
-  prepared->notes.Add({"assumed-batch", Severity::kNote, "--batch", "assumed 1", "give --batch to change it"});
+Result<Prepared> PrepareForBatch(const Question& question, const std::optional<ChosenDevice>& chosen) {
+  Result<Prepared> prepared = Prepare(question);
+  if (!prepared.ok()) return prepared;
+  const AnswerHead& head = prepared->head;
+  if (!head.batch_given && head.model.has_batch)
+    prepared->notes.Add({"assumed-batch", Severity::kNote, "--batch", "assumed 1", "give --batch to change it"});
+  if (chosen) prepared->notes.Append(chosen->notes);
+  return prepared;
 }
 
 Status TakeSecondModel(Question* question) {
@@ -181,10 +185,8 @@ Result<Timeline> LayOut(const Prepared& prepared, const TrainingSpec& spec, int6
 }
 
 Result<LaidOutStep> LayOutQuestion(const Question& question, const std::optional<ChosenDevice>& chosen) {
-  Result<Prepared> prepared = Prepare(question);
+  Result<Prepared> prepared = PrepareForBatch(question, chosen);
   if (!prepared.ok()) return prepared.error();
-  NoteAssumedBatch(&*prepared);
-  if (chosen) prepared->notes.Append(chosen->notes);
   LaidOutStep step{*std::move(prepared), SpecOf(question, chosen), {}};
   Result<Timeline> timeline = LayOut(step.prepared, step.spec, step.prepared.head.batch, &step.prepared.notes);
   if (!timeline.ok()) return timeline.error();

@@ -28,8 +28,8 @@ struct Prepared {
   Notes notes;
 };
 Result<Prepared> Prepare(const Question& question);
-// Of an answer about one batch, where none is given: note "assumed-batch".
-void NoteAssumedBatch(Prepared* prepared);
+// Of an answer about one batch, on its card, if there is one: with the card's notes, and "assumed-batch" where none is given.
+Result<Prepared> PrepareForBatch(const Question& question, const std::optional<ChosenDevice>& chosen);
 
 // Its step, with the lifetimes that Prepare found.
 Result<Timeline> LayOut(const Prepared& prepared, const TrainingSpec& spec, int64_t batch, Notes* notes);

@@ -100,6 +100,7 @@ class Sweeper {
     }
     if (swept->first.empty()) {
       swept->first = values;
+      swept->asked = *asked;
       swept->report.head = prepared_.head;
       swept->report.head.loss = step->likely->loss;
       swept->report.notes = prepared_.notes;

@@ -29,6 +29,7 @@ using QuestionAt = std::function<Result<Question>(const std::vector<std::string>
 struct Swept {
   SweepReport report;
   std::vector<std::string> first;  // the values that were answered first
+  Question asked = {};             // with them, and with what the file says
 };
 
 // `model`: its name, for errors. The settings that the answer shows (SweepReport::head.spec) are left to the caller: those

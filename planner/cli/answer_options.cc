@@ -139,13 +139,12 @@ constexpr OptionRow kAnswerRows[] = {
         .First(),
     OptionRow{"--seed", "K", "seed of the random numbers; another seed may find another schedule [0]", Of({kSolve}),
               kSearch, Into<&RematWishes::seed, [](const Typed& t) { return Whole(t, 0, kMostSeed, "1"); }>},
-    OptionRow{
-        "--emit", "KIND",
-        "pytorch, pytorch-sac, hf, sft, accelerate, fsdp2, deepspeed, lightning, axolotl, torchtune, diffusers, "
-        "nnunet, "
-        "keras or env: the configuration that applies the plan, to --out FILE or instead of the answer; fit: of the "
-        "step as asked, at its batch or the safe one",
-        Of({kPlan, kFit}), kAnswer, Into<&Options::emit, ParseEmit>}
+    OptionRow{"--emit", "KIND",
+              "pytorch, pytorch-sac, hf, sft, accelerate, fsdp2, deepspeed, lightning, axolotl, torchtune, diffusers, "
+              "nnunet, keras or env: the configuration that applies the plan, to --out FILE or instead of the answer; "
+              "fit: of the "
+              "step as asked, at its batch or the safe one",
+              Of({kPlan, kFit}), kAnswer, Into<&Options::emit, ParseEmit>}
         .Words(EmitNames),
     OptionRow{"--host", "",
               "the host's RAM, too: beside the card, and with the whole step on the CPU, and why it fits there and not "

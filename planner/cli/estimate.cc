@@ -11,10 +11,8 @@ namespace vramplan {
 
 Result<Estimate> EstimateStep(const Options& options, const std::optional<ChosenDevice>& chosen,
                               EstimatePictures* pictures) {
-  Result<Prepared> prepared = Prepare(options);
+  Result<Prepared> prepared = PrepareForBatch(options, chosen);
   if (!prepared.ok()) return prepared.error();
-  NoteAssumedBatch(&*prepared);
-  if (chosen) prepared->notes.Append(chosen->notes);
   const TrainingSpec spec = SpecOf(options, chosen);
   StepEnds steps(*prepared, spec);
   Result<Estimate> estimate =

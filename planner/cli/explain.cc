@@ -1,8 +1,8 @@
 #include "planner/answers/explain.h"
 
-#include <string_view>
 #include <utility>
 
+#include "graph/base/text.h"
 #include "planner/answers/profile_store.h"
 #include "planner/cli/all_forms.h"
 #include "planner/cli/read_log.h"
@@ -31,11 +31,11 @@ std::string PlanCommand(const Options& options, const ExplainedStep& step, const
     command += " --gpu-memory " + MiBText(step.room) + " --context 0";
   }
   // What was typed, but for what stands there already, what plan decides, and what is about explain.
-  constexpr std::string_view kLeftOut =
-      " --model --gpu --gpu-memory --context --reserve --profile --held --capability --mode --checkpoint --saved "
-      "--batch --format --out --verbose ";
   for (const TypedOption& typed : options.typed) {
-    if (kLeftOut.find(" " + typed.flag + " ") != kLeftOut.npos || !TakesOption(Verb::kPlan, typed.flag)) continue;
+    const bool is_left_out = IsOneOf(
+        typed.flag, {"--model", "--gpu", "--gpu-memory", "--context", "--reserve", "--profile", "--held",
+                     "--capability", "--mode", "--checkpoint", "--saved", "--batch", "--format", "--out", "--verbose"});
+    if (is_left_out || !TakesOption(Verb::kPlan, typed.flag)) continue;
     command += " " + typed.flag + (typed.value.empty() ? "" : " " + InShell(typed.value));
   }
   for (const SpecRow& row : step.head.spec) {

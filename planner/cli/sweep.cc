@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "planner/answers/spec_of_file.h"
 #include "planner/cli/all_forms.h"
 #include "planner/cli/settings.h"
 #include "planner/cli/verbs.h"
@@ -34,8 +33,7 @@ Result<Options> OptionsAt(const Options& options, const std::vector<std::string>
 Status AddSettings(const Options& options, const std::optional<ChosenDevice>& chosen, Swept* swept) {
   Result<Options> asked = OptionsAt(options, swept->first);
   if (!asked.ok()) return asked.error();
-  if (const Status taken = TakeSpecOfFile(&*asked); !taken.ok()) return taken;
-  if (const Status second = TakeSecondModel(&*asked); !second.ok()) return second;
+  static_cast<Question&>(*asked) = swept->asked;
   AnswerHead& head = swept->report.head;
   const TrainingSpec spec = SpecOf(*asked, chosen);
   head.spec = SpecRows(*asked, spec, head, chosen, ContextFor(*asked, chosen, spec));

@@ -44,10 +44,8 @@ Result<Trace> ReadRecorded(const Options& options, std::optional<int>* step) {
 
 // --problem: the step as a checkpointing problem.
 Result<Outcome> PrintStepProblem(const Options& options, const std::optional<ChosenDevice>& chosen) {
-  Result<Prepared> prepared = Prepare(options);
+  Result<Prepared> prepared = PrepareForBatch(options, chosen);
   if (!prepared.ok()) return prepared.error();
-  NoteAssumedBatch(&*prepared);
-  if (chosen) prepared->notes.Append(chosen->notes);
   const Result<RematProblem> problem = StepProblem(prepared->layers, SpecOf(options, chosen),
                                                    chosen ? chosen->rates : RatesOf(Card()), prepared->head.batch);
   if (!problem.ok()) return problem.error();

@@ -39,6 +39,7 @@ DeepspeedZero3::DeepspeedZero3(Eager& e, const Layers& layers, std::map<ValueId,
     const size_t number = numbers.size();
     numbers.emplace(id, number);
     (*parameters)[id] = gathered_.Add(value.shape, type, trained);
+    trained_at_.push_back(trained_.size());
     if (!trained) continue;
     trained_.push_back(number);
     tensors_.push_back((*parameters)[id]);
@@ -170,13 +171,13 @@ void DeepspeedZero3::Close(size_t call, std::vector<eager::Tensor>& values) {
 
 // reduce_independent_p_g_buckets_and_remove_grads, behind AccumulateGrad
 void DeepspeedZero3::Accumulated(eager::TensorImpl& parameter) {
-  const auto found = std::ranges::find_if(tensors_, [&](const eager::Tensor& t) { return t.get() == &parameter; });
-  if (found == tensors_.end()) return;
+  const std::optional<size_t> number = gathered_.NumberOf(parameter);
+  if (!number) return;
   const int64_t elements = parameter.numel();
   if (filled_ + elements > kReduceBucket && filled_ > 0) Reduce();
   if (filled_ + elements <= kReduceBucket) parameter.grad->storage = bucket_;
   filled_ += elements;
-  in_bucket_.push_back(static_cast<size_t>(found - tensors_.begin()));
+  in_bucket_.push_back(trained_at_[*number]);
 }
 
 // reduce_scatter_coalesced and partition_grads

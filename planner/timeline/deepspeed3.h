@@ -59,6 +59,7 @@ class DeepspeedZero3 : public DeepspeedEngine, private eager::ParameterOwner {
   std::vector<bool> again_;                                              // by call: it runs inside a checkpoint
   std::vector<std::vector<std::pair<ValueId, eager::Tensor>>> outside_;  // by call: values that it sees by other names
   std::vector<size_t> trained_;                                          // numbers in gathered_
+  std::vector<size_t> trained_at_;                                       // by number there: its place in trained_
   std::vector<eager::Tensor> tensors_;                                   // of trained_
   struct Group {                                                         // the optimizer steps of one after another
     int64_t part = 0;

@@ -22,7 +22,13 @@ eager::Tensor GatheredParameters::Add(const Shape& shape, DType type, bool train
   added.persistent = added.elements <= kPersistent;
   added.of_rank = e_.Empty(Shape{Dim(added.part)}, type)->storage;
   added.tensor->storage = nothing_;
+  numbers_.emplace(added.tensor.get(), parameters_.size() - 1);
   return added.tensor;
+}
+
+std::optional<size_t> GatheredParameters::NumberOf(const eager::TensorImpl& tensor) const {
+  const auto found = numbers_.find(&tensor);
+  return found != numbers_.end() ? std::optional(found->second) : std::nullopt;
 }
 
 size_t GatheredParameters::AddModule(std::vector<size_t> parameters) {
@@ -223,15 +229,11 @@ void GatheredParameters::Free(size_t number) {
 
 bool GatheredParameters::GatherAlone(eager::TensorImpl& tensor) {
   if (tensor.storage->block.valid()) return false;
-  const auto found = std::ranges::find_if(parameters_, [&](const Parameter& p) { return p.tensor.get() == &tensor; });
-  if (found == parameters_.end()) return false;
-  GatherAlone(static_cast<size_t>(found - parameters_.begin()));
-  return true;
+  const std::optional<size_t> number = NumberOf(tensor);
+  if (number) GatherAlone(*number);
+  return number.has_value();
 }
 
-void GatheredParameters::FreeAlone(eager::TensorImpl& tensor) {
-  const auto found = std::ranges::find_if(parameters_, [&](const Parameter& p) { return p.tensor.get() == &tensor; });
-  Free(static_cast<size_t>(found - parameters_.begin()));
-}
+void GatheredParameters::FreeAlone(eager::TensorImpl& tensor) { Free(NumberOf(tensor).value()); }
 
 }  // namespace vramplan

@@ -19,7 +19,9 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "planner/semantics/eager.h"
@@ -37,6 +39,8 @@ class GatheredParameters {
   // zero.Init of one parameter, in the order of model.parameters(): its whole tensor is there until its part is. The
   // tensor has memory only while it is gathered.
   eager::Tensor Add(const Shape& shape, DType type, bool trained);
+  // Nothing: it is no parameter.
+  std::optional<size_t> NumberOf(const eager::TensorImpl& tensor) const;
   // A module that takes these parameters.
   size_t AddModule(std::vector<size_t> parameters);
 
@@ -96,6 +100,7 @@ class GatheredParameters {
   eager::Eager& e_;
   const eager::Storage nothing_;
   std::vector<Parameter> parameters_;
+  std::unordered_map<const eager::TensorImpl*, size_t> numbers_;  // of parameters_
   std::vector<Module> modules_;
   std::vector<size_t> order_;                     // modules, as their calls began
   std::vector<int64_t> passed_;                   // elements that the calls before each take

@@ -20,6 +20,7 @@ struct InspectAnswer {
 struct TensorOf {
   const Inspection& inspection;
   TensorId id;
+  std::optional<std::vector<PrintedDim>> dims = ShapeOf(inspection, id);
 };
 struct LayerOf {
   const Graph& graph;
@@ -64,10 +65,9 @@ namespace {
 
 // What is known of it; with `bound` an upper bound where data decides.
 std::optional<std::vector<Length>> LengthsOf(const TensorOf& of, bool bound) {
-  const auto dims = ShapeOf(of.inspection, of.id);
-  if (!dims) return std::nullopt;
+  if (!of.dims) return std::nullopt;
   std::vector<Length> lengths;
-  for (const PrintedDim& dim : *dims) {
+  for (const PrintedDim& dim : *of.dims) {
     const bool told = !dim.at_most || bound;
     lengths.push_back({!told                    ? Json()
                        : dim.length             ? Json(*dim.length)
@@ -77,8 +77,7 @@ std::optional<std::vector<Length>> LengthsOf(const TensorOf& of, bool bound) {
   return lengths;
 }
 std::optional<std::vector<Length>> BoundsOf(const TensorOf& of) {
-  const auto dims = ShapeOf(of.inspection, of.id);
-  const bool bounded = dims && std::ranges::any_of(*dims, &PrintedDim::at_most);
+  const bool bounded = of.dims && std::ranges::any_of(*of.dims, &PrintedDim::at_most);
   return bounded ? LengthsOf(of, true) : std::nullopt;
 }
 

@@ -147,6 +147,8 @@ struct JsonType<SpecOf> {
   static Json Schema(SchemaParts* parts);
 };
 
+inline Band EndsOf(const ContextBand& context) { return {context.low, context.likely, context.high}; }
+
 template <>
 struct JsonType<Error> {
   static Json Value(const Error& error) { return ToString(error); }

@@ -96,10 +96,7 @@ struct Described<Profile> {
                    .Has("multiprocessors", "", &P::multiprocessors)
                    .Has("usable", "", &P::usable))
         .May("context", "of CUDA",
-             [](const P& of) {
-               const std::optional<ContextBand>& c = of.context;
-               return c ? std::optional(Band{c->low, c->likely, c->high}) : std::nullopt;
-             })
+             [](const P& of) { return of.context ? std::optional(EndsOf(*of.context)) : std::nullopt; })
         .May("rates", "", &P::rates)
         .May("loads", "what a process takes beside its tensors; null: could not be measured", &P::loads)
         .May("memory", "what could be allocated", &P::memory)

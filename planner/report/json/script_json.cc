@@ -13,10 +13,13 @@ namespace {
 
 constexpr char kRunSchema[] = "vramplan.run/1";
 
+const std::optional<ScriptLargest> kNoLargest;
+
 struct RunOf {
   const ScriptReport& report;
-  const ScriptLargest* largest = nullptr;  // of --largest
+  const std::optional<ScriptLargest>& largest = kNoLargest;
 };
+RunOf OfVaried(const VariedRun& run) { return {run.report, run.largest}; }
 struct OneRun {
   const RunAnswer& answer;
 };
@@ -178,37 +181,45 @@ struct Described<RunOf> {
     const auto refused = [](const R& of) { return of.report.oom.has_value(); };
     return Fields<R>()
         .Has("schema", kRunSchema, [](const R&) { return std::string_view(kRunSchema); })
-        .Has("command", "", [](const R& of) { return of.report.command; })
+        .Has(
+            "command", "", [](const R& of) -> const auto& { return of.report.command; })
         .Has("exit", "of the command; null: a signal ended it", [](const R& of) { return of.report.exit_code; })
-        .Has("ended_by", "", [](const R& of) { return RecordingOf(of).end; })
+        .Has(
+            "ended_by", "", [](const R& of) -> const auto& { return RecordingOf(of).end; })
         .Has("framework", "", [](const R& of) { return "pytorch " + RecordingOf(of).torch; })
         .Group("gpu", "null: none was named, and the card is never full",
                Fields<R>()
-                   .Has("name", "", [](const R& of) { return of.report.device.name; })
+                   .Has(
+                       "name", "", [](const R& of) -> const auto& { return of.report.device.name; })
                    .Has("usable", "", [](const R& of) { return of.report.device.usable; })
-                   .Has("capability", "", [](const R& of) { return of.report.capability; })
+                   .Has(
+                       "capability", "", [](const R& of) -> const auto& { return of.report.capability; })
                    .Has("available", "", [](const R& of) { return of.report.device.available(); }),
                [](const R& of) { return of.report.card_given; })
         .Has("verdict", "null: no card was named",
              [](const R& of) { return of.report.card_given ? std::optional(of.report.verdict) : std::nullopt; })
         .Has("on_a_larger_card", kOnALargerCard, [](const R& of) { return of.report.on_a_larger_card; })
-        .Has("steps", "", [](const R& of) { return RecordingOf(of).steps; })
+        .Has(
+            "steps", "", [](const R& of) -> const auto& { return RecordingOf(of).steps; })
         .Group("peak", "",
                Fields<R>()
                    .All<Levels>([](const R& of) { return RecordingOf(of).peak(); })
                    .Has("device", "", [](const R& of) { return of.report.band; })
                    .Has("step", "", [](const R& of) { return of.report.moment.step; })
                    .Has("phase", "", [](const R& of) { return of.report.moment.phase; }))
-        .Has("places", "", [](const R& of) { return of.report.moment.rows; })
+        .Has(
+            "places", "", [](const R& of) -> const auto& { return of.report.moment.rows; })
         .Has("growth", "what is left on the card more after each step", [](const R& of) { return GrowthOf(of.report); })
         .Group("seen", "",
                Fields<R>()
                    .Has("evaluation", "whether one ran; null: nobody can know",
                         [](const R& of) { return Evaluated(RecordingOf(of)); })
-                   .Has("saved", "checkpoints, which hold zeros here; held: not written, because a file has the name",
-                        [](const R& of) { return RecordingOf(of).saved; })
-                   .Has("stays", "files that the script removed or renamed, which were there before the run and stay",
-                        [](const R& of) { return RecordingOf(of).stays; })
+                   .Has(
+                       "saved", "checkpoints, which hold zeros here; held: not written, because a file has the name",
+                       [](const R& of) -> const auto& { return RecordingOf(of).saved; })
+                   .Has(
+                       "stays", "files that the script removed or renamed, which were there before the run and stay",
+                       [](const R& of) -> const auto& { return RecordingOf(of).stays; })
                    .Has("waiting", "where optimizers were made that never stepped",
                         [](const R& of) {
                           std::vector<LineOf> lines;
@@ -227,16 +238,22 @@ struct Described<RunOf> {
                         [](const R& of) { return of.report.moment.keeps_graphs; })
                    .Has("largest_refused", "", [](const R& of) { return of.report.card.largest_refused; }),
                refused)
-        .Has("next", "of one that ran out of memory: a second run, on a card that is never full",
-             [](const R& of) { return of.report.next; })
-        .Has("ranks", "", [](const R& of) { return of.report.processes; })
-        .Has("together", "what several processes held of one card at once, beside a context each",
-             [](const R& of) { return of.report.together; })
-        .Has("largest", "of --largest",
-             [](const R& of) { return of.largest != nullptr ? std::optional(*of.largest) : std::nullopt; })
-        .Has("uncovered", "", [](const R& of) { return of.report.card.uncovered; })
-        .Has("value_dependent", "", [](const R& of) { return RecordingOf(of).by_value; })
-        .Has("notes", "", [](const R& of) { return of.report.notes; });
+        .Has(
+            "next", "of one that ran out of memory: a second run, on a card that is never full",
+            [](const R& of) -> const auto& { return of.report.next; })
+        .Has(
+            "ranks", "", [](const R& of) -> const auto& { return of.report.processes; })
+        .Has(
+            "together", "what several processes held of one card at once, beside a context each",
+            [](const R& of) -> const auto& { return of.report.together; })
+        .Has(
+            "largest", "of --largest", [](const R& of) -> const auto& { return of.largest; })
+        .Has(
+            "uncovered", "", [](const R& of) -> const auto& { return of.report.card.uncovered; })
+        .Has(
+            "value_dependent", "", [](const R& of) -> const auto& { return RecordingOf(of).by_value; })
+        .Has(
+            "notes", "", [](const R& of) -> const auto& { return of.report.notes; });
   }
 };
 
@@ -267,9 +284,7 @@ template <>
 struct Described<VariedRun> {
   static constexpr const char* kName = "";
   static Fields<VariedRun> Make() {
-    return Fields<VariedRun>().Has("values", "", &VariedRun::values).Has("run", "", [](const VariedRun& run) {
-      return RunOf{run.report, run.largest ? &*run.largest : nullptr};
-    });
+    return Fields<VariedRun>().Has("values", "", &VariedRun::values).Has("run", "", OfVaried);
   }
 };
 
@@ -278,12 +293,12 @@ struct Described<OneRun> {
   static constexpr const char* kName = "one";
   static Fields<OneRun> Make() {
     return Fields<OneRun>()
-        .All<RunOf>([](const OneRun& of) {
-          const VariedRun& run = of.answer.first();
-          return RunOf{run.report, run.largest ? &*run.largest : nullptr};
-        })
-        .May("real", "the same command on a card that is there", [](const OneRun& of) { return of.answer.real; })
-        .May("tried", "the command with changes", [](const OneRun& of) { return of.answer.tried; })
+        .All<RunOf>([](const OneRun& of) { return OfVaried(of.answer.first()); })
+        .May(
+            "real", "the same command on a card that is there",
+            [](const OneRun& of) -> const auto& { return of.answer.real; })
+        .May(
+            "tried", "the command with changes", [](const OneRun& of) -> const auto& { return of.answer.tried; })
         .May("advice", "of --try: which change to make", [](const OneRun& of) {
           const RunAnswer& answer = of.answer;
           return answer.tried ? std::optional(TriedAdvice(*answer.tried, answer.first().report)) : std::nullopt;
@@ -297,7 +312,8 @@ struct Described<RunTable> {
   static Fields<RunTable> Make() {
     return Fields<RunTable>()
         .Has("schema", kRunSchema, [](const RunTable&) { return std::string_view(kRunSchema); })
-        .Has("vary", "", [](const RunTable& of) { return of.answer.runs; })
+        .Has(
+            "vary", "", [](const RunTable& of) -> const auto& { return of.answer.runs; })
         .Has("laws", "", [](const RunTable& of) { return LawsOf(of.answer.runs); });
   }
 };

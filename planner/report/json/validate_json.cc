@@ -35,12 +35,7 @@ template <>
 struct Described<ContextBand> {
   static constexpr const char* kName = "";
   static Fields<ContextBand> Make() {
-    using C = ContextBand;
-    return Fields<C>()
-        .Has("low", "", &C::low)
-        .Has("likely", "", &C::likely)
-        .Has("high", "", &C::high)
-        .Has("source", "", &C::source);
+    return Fields<ContextBand>().All<Band>(EndsOf).Has("source", "", &ContextBand::source);
   }
 };
 
