@@ -33,7 +33,8 @@ AllocatorConfig RandomConfig(testing::Dice& dice) {
 }
 
 int64_t RandomSize(testing::Dice& dice, bool large) {
-  constexpr int64_t kEdges[] = {512, kMebibyte, 2 * kMebibyte, 10 * kMebibyte, 12 * kMebibyte, 20 * kMebibyte, 40 * kMebibyte};
+  constexpr int64_t kEdges[] = {512,           kMebibyte, 2 * kMebibyte, 10 * kMebibyte, 12 * kMebibyte, 20 * kMebibyte,
+                                40 * kMebibyte};
   if (dice.OneIn(4)) return std::max<int64_t>(1, kEdges[dice.Between(0, 6)] + dice.Between(-2, 2) * 256);
   if (!large || dice.OneIn(4)) return dice.Between(1, dice.OneIn(2) ? 4096 : kMebibyte);
   return dice.Between(kMebibyte, dice.OneIn(4) ? 90 * kMebibyte : 14 * kMebibyte);
@@ -63,7 +64,8 @@ bool AddsUp(const CachingAllocator& allocator, bool expandable) {
 std::string RunSlowTrace(uint64_t seed) {
   testing::Dice dice(seed);
   const AllocatorConfig config = RandomConfig(dice);
-  const Bytes capacity = Bytes::Of(dice.Between(30, dice.OneIn(3) ? 1000 : 200) * kMebibyte + dice.Between(0, kMebibyte));
+  const Bytes capacity =
+      Bytes::Of(dice.Between(30, dice.OneIn(3) ? 1000 : 200) * kMebibyte + dice.Between(0, kMebibyte));
   CachingAllocator quick(capacity, config);
   testing::SlowAllocator slow(capacity, config);
   struct Live {

@@ -188,4 +188,3 @@ TEST_CASE("sweep: over cards that share a model the first line is of each, and a
   const std::string ways = Do("sweep gpt2 --over strategy=ddp,fsdp2 --gpus 2 --gpu t4").out;
   CHECK_NE(ways.find("; all 2 settings fit on each of 2 cards (Tesla T4)\n"), std::string::npos);
 }
-
