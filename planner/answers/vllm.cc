@@ -19,8 +19,8 @@ struct ClassOfVllm {
   std::string_view name;
   Windows windows = Windows::kNone;
   int64_t rotary_tables = 1;
-  bool in_fp16 = true;    // false: numerically unstable (config/model.py, _FLOAT16_NOT_SUPPORTED_MODELS)
-  int64_t residuals = 2;  // three: models/granite.py multiplies before it adds
+  bool in_fp16 = true;  // false: numerically unstable (config/model.py, _FLOAT16_NOT_SUPPORTED_MODELS)
+  bool scaled = false;  // models/granite.py
 };
 constexpr ClassOfVllm kClasses[] = {
     {"LlamaForCausalLM"},
@@ -32,7 +32,7 @@ constexpr ClassOfVllm kClasses[] = {
     {"Gemma3ForCausalLM", Windows::kButEachPeriod, 2, false},
     {"Phi3ForCausalLM", Windows::kAll},
     {"Olmo2ForCausalLM"},
-    {"GraniteForCausalLM", Windows::kNone, 1, true, 3},
+    {"GraniteForCausalLM", Windows::kNone, 1, true, true},
 };
 
 Error NotOfVllm(const char* flag, const std::string& what, const std::string& hint) {
@@ -81,8 +81,8 @@ Result<Bytes> WeightsOf(const NamedModel& model, int64_t element) {
   return bytes;
 }
 
-// --dtype auto: fp32 of a config.json becomes a half, and bf16 fp16 where the card has no bf16, or fp32 where the class has no
-// fp16 either (config/model.py, _resolve_auto_dtype).
+// --dtype auto: fp32 of a config.json becomes a half, and bf16 fp16 where the card has no bf16, or fp32 where the class
+// has no fp16 either (config/model.py, _resolve_auto_dtype).
 int64_t ElementOf(const Question& question, const ClassOfVllm& row, Capability capability) {
   constexpr int64_t kWhole = 4, kHalf = 2;
   const bool asked = question.weights || question.spec.given.contains("precision");
@@ -107,7 +107,7 @@ Result<VllmModel> ModelOf(const Question& question, Capability capability) {
   model.vocabulary = NumberOf(named, "vocab_size");
   model.positions = NumberOf(named, "max_position_embeddings");
   model.rotary_tables = row->rotary_tables;
-  model.residuals = row->residuals;
+  model.scaled = row->scaled;
   const Setting* tied = named.settings.Find("tie_word_embeddings");
   model.tied = tied != nullptr && *tied == Setting(true);
   model.windows = WindowsOf(named, row->windows);
@@ -171,7 +171,8 @@ Result<VllmStart> VllmStartOf(const Question& question, const ChosenDevice& chos
   if (!prepared.ok()) return prepared.error();
   start.head = std::move(prepared->head);
   start.head.mode = Mode::kServe;
-  if (!start.context_given) start.head.usual_lengths = {{length, start.context}};
+  start.head.usual_lengths.clear();
+  if (!start.context_given) start.head.usual_lengths.emplace(length, start.context);
   start.device = chosen.device;
   start.id = chosen.id;
   start.source = asked.named->source;

@@ -1,5 +1,5 @@
-// VllmStart: whether `vllm serve NAME` starts on a card, and how many tokens and sequences its cache holds (part "vllm" of
-// "vramplan.fit/1").
+// VllmStart: whether `vllm serve NAME` starts on a card, and how many tokens and sequences its cache holds (part "vllm"
+// of "vramplan.fit/1").
 //
 //   starts            also with the graphs and kernels at their high ends
 //   may start         with them at their low ends alone (tight)

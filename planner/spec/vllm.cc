@@ -36,32 +36,43 @@ int64_t CapturedUpTo(int64_t most) {
   return count;
 }
 
-// Live in the gated MLP of a layer: what attention made, the residual before and behind it, both halves of the gate, and
-// their product (models/llama.py, LlamaMLP; layers/activation.py, SiluAndMul). Compiled and eager are alike.
-Bytes PeakOfLayers(const VllmModel& model, int64_t tokens) {
+// Live in the gated MLP of a layer: what attention made, the residual before and behind it, both halves of the gate,
+// and their product (models/llama.py, LlamaMLP; layers/activation.py, SiluAndMul).
+Bytes PeakOfLayers(const VllmModel& model, int64_t tokens, bool eager) {
+  const int64_t residuals = model.scaled && eager ? 3 : 2;
   return Bytes::Of(tokens * model.element) *
-         (3 * model.intermediate + model.residuals * model.hidden + model.heads * model.head);
+         (3 * model.intermediate + residuals * model.hidden + model.heads * model.head);
+}
+
+int64_t PaddedVocabulary(const VllmModel& model) {
+  constexpr int64_t kPadding = 64;  // VocabParallelEmbedding
+  return DividedUp(model.vocabulary, kPadding) * kPadding;
+}
+
+// The first start compiles, and Inductor tries its kernels on tensors of the same shapes (benchmark_combo_kernel): the
+// one that looks words up on another embedding, beside its results.
+Bytes PeakOfCompiling(const VllmModel& model, int64_t tokens) {
+  return Bytes::Of(PaddedVocabulary(model) + 2 * tokens) * (model.hidden * model.element);
 }
 
 // Logits as they are made, in fp32, with what top-k leaves, and as probabilities (v1/worker/gpu/sample/sampler.py;
 // flashinfer.sampling.top_k_top_p_sampling_from_logits), beside what the layers made.
 Bytes PeakOfSampler(const VllmModel& model, int64_t tokens, int64_t sequences) {
-  constexpr int64_t kPadding = 64;  // VocabParallelEmbedding
-  const int64_t padded = DividedUp(model.vocabulary, kPadding) * kPadding;
-  return Bytes::Of(sequences) * (padded * model.element + 3 * kFourBytes * model.vocabulary) +
+  return Bytes::Of(sequences) * (PaddedVocabulary(model) * model.element + 3 * kFourBytes * model.vocabulary) +
          Bytes::Of((tokens + sequences) * model.hidden * model.element);
 }
 
-// Of each sequence: how often each token was made (penalties.py), two masks of tokens (penalties.py, structured_outputs.py),
-// and lists of tokens with a bias, without, that stop and that are logged (logit_bias.py, bad_words.py, logprob.py).
+// Of each sequence: how often each token was made (penalties.py), two masks of tokens (penalties.py,
+// structured_outputs.py), and lists of tokens with a bias, without, that stop and that are logged (logit_bias.py,
+// bad_words.py, logprob.py).
 Bytes KeptOfSequences(const VllmModel& model, int64_t sequences) {
   constexpr int64_t kTokensOfMask = 32, kLists = (4 * 1024 + 129 + 2 * 128) * kFourBytes;
   return Bytes::Of(sequences) *
          (kFourBytes * (model.vocabulary + 2 * DividedUp(model.vocabulary, kTokensOfMask)) + kLists);
 }
 
-// PyTorch's allocator gives blocks of 10 MiB and more in whole 2 MiB, and keeps what is left of those above 20 MiB with them
-// while vLLM loads (Worker.load_model, max_split_size_mb=20): of the weights as vLLM joins them.
+// PyTorch's allocator gives blocks of 10 MiB and more in whole 2 MiB, and keeps what is left of those above 20 MiB with
+// them while vLLM loads (Worker.load_model, max_split_size_mb=20): of the weights as vLLM joins them.
 Bytes SlackOfWeights(const VllmModel& model) {
   constexpr int64_t kOfLarge = 10 << 20, kStep = 2 << 20;
   const auto slack = [&](int64_t rows, int64_t columns) {
@@ -75,26 +86,25 @@ Bytes SlackOfWeights(const VllmModel& model) {
 }
 
 Bytes KeptOf(const VllmModel& model, const VllmBatch& batch) {
-  constexpr int64_t kPadding = 64;            // VocabParallelEmbedding
   constexpr int64_t kOfToken = 4 + 8 + 1;     // its number, position and flag (input_batch.py)
   const Bytes of_flashinfer = Bytes::MiB(1);  // flashinfer.utils._get_cache_buf
-  const int64_t padding = DividedUp(model.vocabulary, kPadding) * kPadding - model.vocabulary;
+  const int64_t padding = PaddedVocabulary(model) - model.vocabulary;
   return SlackOfWeights(model) + KeptOfSequences(model, batch.sequences) + Bytes::Of(batch.tokens) * kOfToken +
          of_flashinfer + Bytes::Of(model.positions * model.head * model.element) * model.rotary_tables +
          Bytes::Of(padding * model.hidden * model.element) * (model.tied ? 1 : 2);
 }
 
 // One pool for all graphs: the layers at the most tokens and a workspace of cuBLAS for their stream; where attention is
-// FlashAttention 3, its parts for each of 32 splits (flash_attn_max_num_splits_for_cuda_graph). Each graph takes at least
-// 1 MiB (_MIN_PER_GRAPH_BYTES), and what the driver keeps of it was 4 to 12 MiB in logs of 26 to 62 layers: at most a
-// quarter of a MiB for a layer (tests/data/names/vllm.csv).
+// FlashAttention 3, its parts for each of 32 splits (flash_attn_max_num_splits_for_cuda_graph). Each graph takes at
+// least 1 MiB (_MIN_PER_GRAPH_BYTES), and what the driver keeps of it was 4 to 12 MiB in logs of 26 to 62 layers: at
+// most a quarter of a MiB for a layer (tests/data/names/vllm.csv).
 BytesRange GraphsOf(const VllmModel& model, const VllmBatch& batch, Capability capability) {
   const int64_t most = std::min(2 * batch.sequences, kMostCaptured);
   const int64_t decoded = std::min(most, batch.sequences);
   const int64_t whole = CapturedUpTo(decoded), pieces = CapturedUpTo(most);
   const bool hopper = capability.major == 9;
   constexpr int64_t kSplits = 32;
-  Bytes pool = PeakOfLayers(model, most) + (hopper ? Bytes::MiB(32) : Bytes::KiB(8320));
+  Bytes pool = PeakOfLayers(model, most, false) + (hopper ? Bytes::MiB(32) : Bytes::KiB(8320));
   if (hopper) pool += Bytes::Of(kSplits * decoded * model.heads) * (kFourBytes * (model.head + 1));
   const Bytes least = pool + Bytes::MiB(whole);
   return {least, least + Bytes::KiB(256) * (model.layers * (whole + pieces))};
@@ -161,8 +171,8 @@ VllmCache CacheOfVllm(const VllmModel& model, const VllmBatch& batch, const Vllm
 }
 
 BytesRange VllmShare::cache() const {
-  const Bytes known = requested - weights - kept - peak;
-  return {known - graphs.high - kernels.high, known - graphs.low - kernels.low};
+  const Bytes known = requested - weights - kept;
+  return {known - peak.high - graphs.high - kernels.high, known - peak.low - graphs.low - kernels.low};
 }
 
 VllmShare ShareOfVllm(const VllmModel& model, const VllmBatch& batch, const VllmOptions& options, Bytes total,
@@ -173,7 +183,9 @@ VllmShare ShareOfVllm(const VllmModel& model, const VllmBatch& batch, const Vllm
   share.weights = model.weights;
   share.kept = KeptOf(model, batch);
   const int64_t sampled = std::min(batch.tokens, batch.sequences);
-  share.peak = std::max(PeakOfLayers(model, batch.tokens), PeakOfSampler(model, batch.tokens, sampled));
+  const Bytes peak =
+      std::max(PeakOfLayers(model, batch.tokens, options.eager), PeakOfSampler(model, batch.tokens, sampled));
+  share.peak = {peak, options.eager ? peak : std::max(peak, PeakOfCompiling(model, batch.tokens))};
   if (!options.eager) share.graphs = GraphsOf(model, batch, capability);
   // What the driver loads with the first kernels, and segments that are not full: 0.03 to 0.46 GiB in logs.
   share.kernels = {Bytes::MiB(32), Bytes::MiB(512)};

@@ -1,17 +1,19 @@
-// Vllm: what `vllm serve` does with a card when it starts. It takes a share of the whole card, whatever the model needs;
-// what a run of dummy tokens leaves of the share is cut into blocks of keys and values.
+// Vllm: what `vllm serve` does with a card when it starts. It takes a share of the whole card, whatever the model
+// needs; what a run of dummy tokens leaves of the share is cut into blocks of keys and values.
 //
 //   Qwen3-8B on a card of 23.52 GiB     share of the card     21.64 GiB    gpu_memory_utilization 0.92
 //                                       - weights             15.27 GiB
 //                                       - kept buffers         0.16 GiB    counts of tokens for 256 sequences
-//                                       - peak of the run      0.52 GiB    2048 tokens; logits of 256 sequences
+//                                       - peak of the run      0.52 GiB    2048 tokens; logits of 256 sequences; 1.19
+//                                                                          GiB when it compiles for the first time
 //                                       - CUDA graphs          a range
 //                                       - kernels              a range
 //                                       = cache                blocks of 16 tokens, 2.25 MiB each
 //
 // The facts are those of vLLM 0.33.0 and its files: v1/worker/gpu_worker.py (init_device, determine_available_memory),
-// v1/worker/gpu (the runner of text models), utils/mem_utils.py, v1/core/kv_cache_planning.py, v1/kv_cache_interface.py,
-// engine/arg_utils.py. Its own counters were read with the model's real widths and depth (tests/data/names/vllm.csv).
+// v1/worker/gpu (the runner of text models), utils/mem_utils.py, v1/core/kv_cache_planning.py,
+// v1/kv_cache_interface.py, engine/arg_utils.py. Its own counters were read with the model's real widths and depth
+// (tests/data/names/vllm.csv).
 #pragma once
 
 #include <cstdint>
@@ -46,13 +48,14 @@ struct VllmBatch {
 // `context`: max_model_len, which bounds the tokens where they are not given.
 VllmBatch BatchOfVllm(const VllmOptions& options, const Device& device, Capability capability, int64_t context);
 
-// A text model that vLLM runs with a gated MLP behind attention with heads of its own (models/llama.py and those after it).
+// A text model that vLLM runs with a gated MLP behind attention with heads of its own (models/llama.py and those after
+// it).
 struct VllmModel {
   int64_t layers = 0, heads = 0, kv_heads = 0, head = 0;  // of attention; `head`: its width
   int64_t hidden = 0, intermediate = 0, vocabulary = 0;
   int64_t positions = 0;         // of the table of rotary embeddings
   int64_t rotary_tables = 1;     // two where local and global layers turn differently
-  int64_t residuals = 2;         // of the hidden width, live in a layer's MLP: before and behind attention
+  bool scaled = false;           // what attention made is multiplied before it is added, which eager code does apart
   int64_t element = 2;           // bytes of a weight and an activation
   bool tied = false;             // the output layer is the embedding
   Bytes weights;                 // as the library stores them
@@ -88,7 +91,7 @@ struct BytesRange {
 struct VllmShare {
   Bytes requested;      // of the card
   Bytes weights, kept;  // kept: what the runner allocates once
-  Bytes peak;           // of the profile run, above both
+  BytesRange peak;      // of the profile run, above both; high: of the first start, which compiles
   BytesRange graphs, kernels;
   // What is left, below zero too: low with the high ends.
   BytesRange cache() const;

@@ -1,7 +1,7 @@
 // `vllm serve` against its own logs. tests/data/names/vllm.csv has what other people's runs printed on real cards, from
-// versions before the one that is modelled: what they say of a part is held against that part. `formed` rows were looked at when
-// the ranges were made, `judged` ones were not. tests/data/names/vllm_pretend.csv has vLLM 0.33.0 itself on a pretend card
-// (tests/pretend/torch/vllm_start.py), where the driver keeps nothing.
+// versions before the one that is modelled: what they say of a part is held against that part. `formed` rows were
+// looked at when the ranges were made, `judged` ones were not. tests/data/names/vllm_pretend.csv has vLLM 0.33.0 itself
+// on a pretend card (tests/pretend/torch/vllm_start.py), where the driver keeps nothing.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -71,11 +71,12 @@ TEST_CASE("accuracy: vllm serve, as logs of real cards have it") {
               (good ? "\n" : "  OFF\n");
     };
     part("weights_gib", answer.At("weights") / kGiB, 0.005);
-    part("peak_gib", answer.At("peak") / kGiB, 0.12);
+    part("peak_gib", answer.At("peak", "low") / kGiB, 0.12);
     range("kernels_gib", answer.At("kernels", "low") / kGiB, answer.At("kernels", "high") / kGiB);
     range("graphs_gib", answer.At("graphs", "low") / kGiB, answer.At("graphs", "high") / kGiB);
-    // Runners before 0.33 kept no counts of tokens, and up to 0.20 graphs were not subtracted; 0.6 profiled other tokens.
-    const double left = (answer.At("requested") - answer.At("weights") - answer.At("peak")) / kGiB;
+    // Runners before 0.33 kept no counts of tokens, and up to 0.20 graphs were not subtracted; 0.6 profiled other
+    // tokens.
+    const double left = (answer.At("requested") - answer.At("weights") - answer.At("peak", "low")) / kGiB;
     if (row.at("version") != "0.6")
       range("available_gib", left - answer.At("kernels", "high") / kGiB, left - answer.At("kernels", "low") / kGiB);
     // What was logged as free, in blocks.
@@ -99,13 +100,16 @@ TEST_CASE("accuracy: vllm serve, run on a pretend card") {
     CHECK(answer.At("max_num_batched_tokens") == std::stod(row.at("batched")));
     CHECK(answer.At("max_num_seqs") == std::stod(row.at("seqs")));
     const double left = std::stod(row.at("available")) + std::stod(row.at("graphs"));
-    const double ours = answer.At("requested") - answer.At("weights") - answer.At("kept") - answer.At("peak");
-    const double off = (ours - left) / (1 << 20);
-    CHECK(std::fabs(off) <= 120);  // segments that are not full are in the range of the kernels
+    const double known = answer.At("requested") - answer.At("weights") - answer.At("kept");
+    const double later = known - answer.At("peak", "low"), first = known - answer.At("peak", "high");
+    const bool compiles = std::fabs(first - left) < std::fabs(later - left);  // nothing was cached of it
+    const double off = ((compiles ? first : later) - left) / (1 << 20);
+    CHECK(std::fabs(off) <= 70);  // segments that are not full are in the range of the kernels
     // Its blocks hold what it logs of tokens.
     CHECK(std::floor(std::stod(row.at("available")) / answer.At("block")) == std::stod(row.at("blocks")));
     text += row.at("model") + (row.at("eager") == "1" ? " eager" : "") + ", context " + row.at("context") + ", kv " +
-            row.at("kv") + Shown(": %.1f of %.1f\n", off, answer.At("requested") / (1 << 20));
+            row.at("kv") + (compiles ? ", first start" : "") +
+            Shown(": %.1f of %.1f\n", off, answer.At("requested") / (1 << 20));
   }
   CheckWhole("vllm_pretend", text);
 }

@@ -87,7 +87,8 @@ struct Described<VllmStart> {
         .Has("requested", "bytes: the share of the card", [](const VllmStart& of) { return of.share.requested; })
         .Has("weights", "bytes", [](const VllmStart& of) { return of.share.weights; })
         .Has("kept", "bytes that the runner keeps", [](const VllmStart& of) { return of.share.kept; })
-        .Has("peak", "bytes of the profile run, above both", [](const VllmStart& of) { return of.share.peak; })
+        .Has("peak", "bytes of the profile run, above both; high: of the first start, which compiles",
+             [](const VllmStart& of) { return of.share.peak; })
         .Has("graphs", "bytes of CUDA graphs", [](const VllmStart& of) { return of.share.graphs; })
         .Has("kernels", "bytes that the driver loads", [](const VllmStart& of) { return of.share.kernels; })
         .Has("cache", "bytes that are left for keys and values; below zero: so much too much",

@@ -81,7 +81,7 @@ std::string SaidByVllm(const VllmStart& start) {
 }
 
 // What to change: the context, the share of the card, or the type of the cache.
-std::string AdviceText(const VllmStart& start) {
+std::string WhatToChange(const VllmStart& start) {
   switch (start.stops) {
     case VllmStop::kContext: {
       const int64_t safe = start.longest.safe;
@@ -126,7 +126,7 @@ std::string AtOnceText(const VllmStart& start) {
   return text;
 }
 
-std::string LongestText(const VllmStart& start) {
+std::string LongestContextText(const VllmStart& start) {
   const CountRange& longest = start.longest;
   if (longest.safe == 0) return "no context is sure to start, up to " + std::to_string(longest.most) + " may";
   if (longest.safe == start.positions) return "any context of the model's " + std::to_string(longest.safe) + " starts";
@@ -145,7 +145,7 @@ std::string PrintShare(const VllmStart& start, const Style& style) {
   };
   add("weights", share.weights, share.weights);
   add("kept buffers", share.kept, share.kept);
-  add("peak of the profile run", share.peak, share.peak);
+  add("peak of the profile run", share.peak.high, share.peak.low);
   add("CUDA graphs", share.graphs.high, share.graphs.low);
   add("kernels", share.kernels.high, share.kernels.low);
   add("KV cache", cache.low, cache.high);
@@ -175,7 +175,7 @@ std::string VerdictLine(const VllmStart& start) {
   if (start.stops != VllmStop::kNowhere) text += (holds ? ": " : ", but ") + StopText(start);
   if (start.verdict == Verdict::kDoesNotFit && holds) return text;
   return text + (start.stops == VllmStop::kNowhere ? ": " : "; ") + "its cache holds " + TokensText(start.tokens) +
-         "; " + AtOnceText(start) + "; " + LongestText(start);
+         "; " + AtOnceText(start) + "; " + LongestContextText(start);
 }
 
 std::string PrintVllm(const VllmStart& start, const Style& style) {
@@ -185,7 +185,7 @@ std::string PrintVllm(const VllmStart& start, const Style& style) {
   };
   if (const std::string said = SaidByVllm(start); !said.empty())
     add((start.verdict == Verdict::kTight ? "vLLM may say: " : "vLLM says: ") + said);
-  add(AdviceText(start));
+  add(WhatToChange(start));
   text += PrintSpec(start.head.spec, style) + "\n" + PrintShare(start, style);
   if (start.rows.front().largest > 0) text += "\n" + PrintRows(start, style);
   return text;

@@ -34,7 +34,7 @@ TEST_CASE("vllm: whether it starts, and what to type where it does not") {
        {"nothing is left for the cache", "No available memory for the cache blocks."}},
       {"fit qwen3-8b --engine vllm,utilization=0.7 --gpu rtx-4090",
        3,
-       {"which has at most 388.72 MiB", "no context is sure to start"}},
+       {"which has at most 386.72 MiB", "no context is sure to start"}},
       {"fit qwen3-0.6b --engine vllm,utilization=0.99 --gpu rtx-4090",
        3,
        {"it asks for 23.27 GiB, 0.99 of the card", "less than desired GPU memory utilization (0.99, 23.27 GiB)",
@@ -55,6 +55,12 @@ TEST_CASE("vllm: whether it starts, and what to type where it does not") {
   }
 }
 
+TEST_CASE("vllm: a context that is given is not assumed beside it") {
+  const std::string question = "fit qwen3-8b --engine vllm --gpu rtx-4090";
+  CHECK(Says(Do(question).out, "assumed: sequence 40960"));
+  CHECK(!Says(Do(question + " --dim sequence=8192").out, "assumed:"));
+}
+
 // What the answer says to type starts.
 TEST_CASE("vllm: the context that is told to be safe is, and one more block is not") {
   const std::string question = "fit qwen3-8b --engine vllm --gpu rtx-4090";
@@ -67,12 +73,12 @@ TEST_CASE("vllm: the context that is told to be safe is, and one more block is n
 
 TEST_CASE("vllm: the command line that the answer is for") {
   const std::string question = "fit qwen3-8b --gpu rtx-4090 --dim sequence=8192 --emit vllm --engine vllm";
-  CHECK(Says(Do(question).out, "vllm serve Qwen/Qwen3-8B --max-model-len 8192\n"));
+  CHECK(Says(Do(question).out, "vllm serve Qwen/Qwen3-8B --max-model-len 8192"));
   CHECK(Says(Do(question + ",utilization=0.95,tokens=4096,seqs=64,eager --kv fp8").out,
              "--gpu-memory-utilization 0.95 --max-num-batched-tokens 4096 --max-num-seqs 64 --kv-cache-dtype fp8 "
-             "--enforce-eager\n"));
+             "--enforce-eager"));
   CHECK(Says(Do("fit qwen3-8b --gpu rtx-4090 --dim sequence=8192 --emit vllm --engine vllm --precision fp16").out,
-             "--max-model-len 8192 --dtype float16\n"));
+             "--max-model-len 8192 --dtype float16"));
 }
 
 TEST_CASE("vllm: its answer in JSON has what the text has") {

@@ -1,9 +1,10 @@
 """vLLM's own start of a model of the table, with weights that nobody reads, for tests/data/names/vllm_pretend.csv.
 
-    vramplan run --gpu h100-sxm -- python vllm_start.py MODELS CONTEXT [auto|fp8] [eager]
+    LD_PRELOAD=... VRAMPLAN_PRETEND_GPU=... python vllm_start.py MODELS CONTEXT [fp8] [eager]
 
-needs vLLM 0.33 and no hook of vramplan's, which torch.compile cannot trace: preload the card alone (pretend/README.md).
-MODELS is models/architectures/names.jsonl and a name in it, with a colon between. A row of the table goes to standard output.
+needs vLLM 0.33 and the pretend card alone (pretend/README.md): torch.compile cannot trace the hook of `vramplan run`.
+MODELS is models/architectures/names.jsonl and a name in it, with a colon between. A row of the table, without its card, goes
+to standard output.
 """
 
 import json
