@@ -126,7 +126,8 @@ VllmStop StopOf(const VllmStart& start, Bytes context, Bytes cache) {
   if (start.share.weights + start.share.kept > free) return VllmStop::kLoading;
   if (cache <= start.cache.block) return VllmStop::kNoCache;
   if (start.cache.LongestIn(cache, start.context) < start.context) return VllmStop::kContext;
-  return start.cache.SequencesIn(cache, start.context) < start.sequences ? VllmStop::kSequences : VllmStop::kNowhere;
+  const int64_t at_once = std::min(start.cache.SequencesIn(cache, start.context), start.batch.sequences);
+  return at_once < start.sequences ? VllmStop::kSequences : VllmStop::kNowhere;
 }
 
 std::vector<Serving::Row> RowsOf(const VllmStart& start, const BytesRange& cache) {
@@ -200,6 +201,14 @@ Result<VllmStart> VllmStartOf(const Question& question, const ChosenDevice& chos
   }
   start.rows = RowsOf(start, cache);
   start.notes = std::move(prepared->notes);
+  start.notes.Append(chosen.notes);
+  if (start.dtype.empty() && chosen.capability < Capability{8, 0} && asked.spec.precision == Precision::kBf16) {
+    constexpr int64_t kWhole = 4;
+    start.notes.Add(
+        {"vllm-without-bf16", Severity::kNote, "--precision",
+         std::string("vLLM runs it in ") + (model->element == kWhole ? "fp32" : "fp16") + " on a card without bf16",
+         "name another card for bf16"});
+  }
   return start;
 }
 

@@ -41,8 +41,9 @@ std::string StopText(const VllmStart& start) {
       return "";
     case VllmStop::kFree:
       return "it asks for " + ToString(share.requested) + ", " + NumberText(start.options.utilization) +
-             " of the card, and the CUDA context" + (start.device.held > Bytes() ? " and others leave" : " leaves") +
-             " less free";
+             " of the card, and less is free beside the CUDA context" +
+             (start.device.held > Bytes() ? " and other processes" : "") +
+             (start.device.reserve > Bytes() ? " and the reserve" : "");
     case VllmStop::kLoading:
       return "the weights alone take " + ToString(share.weights);
     case VllmStop::kNoCache:
@@ -51,6 +52,8 @@ std::string StopText(const VllmStart& start) {
     case VllmStop::kContext:
       return "one sequence takes " + ToString(start.one) + " of the cache, which has " + LeftText(share.cache());
     case VllmStop::kSequences:
+      if (start.sequences > start.batch.sequences)
+        return "max_num_seqs is " + std::to_string(start.batch.sequences) + " (--engine vllm,seqs=N)";
       return Plural(start.sequences, "sequence") + " take " + ToString(start.one * start.sequences) +
              " of the cache, which has " + LeftText(share.cache());
   }

@@ -43,6 +43,10 @@ TEST_CASE("vllm: whether it starts, and what to type where it does not") {
       {"fit qwen3-8b --engine vllm --sequences 9 --dim sequence=8192 --gpu rtx-4090",
        3,
        {"starts under vLLM", "but 9 sequences take "}},
+      {"fit qwen3-8b --engine vllm --sequences 300 --dim sequence=16 --gpu rtx-4090",
+       3,
+       {"starts under vLLM", "but max_num_seqs is 256 (--engine vllm,seqs=N)"}},
+      {"fit qwen3-0.6b --engine vllm --gpu rtx-3060 --reserve 1GiB", 3, {"the CUDA context and the reserve"}},
       {"fit gemma-3-1b --engine vllm --gpu t4", 0, {"any context of the model's 32768 starts"}},
       {"fit phi-3-mini-4k --engine vllm --gpu l4", 0, {"with 4096 tokens of context"}},
   };
@@ -125,6 +129,8 @@ TEST_CASE("vllm: what does not go with it is said in one line") {
       Says(Do("fit qwen3-8b --emit vllm --gpu t4").err, "--emit: vllm is the command that --engine vllm answers for"));
   CHECK(Says(Do("fit qwen3-8b --engine sglang --gpu t4").err, "\"sglang\" is neither transformers nor vllm"));
   CHECK(Says(Do("fit qwen3-8b --engine vllm,utilization=2 --gpu t4").err, "utilization is a share of the card"));
+  CHECK(Says(Do("fit gemma-3-1b --engine vllm --gpu t4").err, "vLLM runs it in fp32 on a card without bf16"));
+  CHECK(Says(Do("fit qwen3-0.6b --engine vllm --gpu t4").err, "vLLM runs it in fp16 on a card without bf16"));
   CHECK(Do("fit qwen3-8b --engine transformers --mode serve --gpu rtx-4090").exit_code == 0);
 }
 
