@@ -97,6 +97,9 @@ Result<VllmModel> ModelOf(const Question& question, Capability capability) {
   if (row == std::end(kClasses))
     return NotOfVllm("--engine", "how vLLM starts " + named.of_class + " is not modelled",
                      "leave it out for generate()");
+  const bool asked = question.weights || question.spec.given.contains("precision");
+  if (asked && !row->in_fp16 && TypeInRun(DType::kFloat32, question.spec.precision) == DType::kFloat16)
+    return NotOfVllm("--precision", "vLLM refuses fp16 for " + named.of_class, "type --precision bf16");
   VllmModel model;
   model.layers = NumberOf(named, "num_hidden_layers");
   model.heads = NumberOf(named, "num_attention_heads");
@@ -204,10 +207,10 @@ Result<VllmStart> VllmStartOf(const Question& question, const ChosenDevice& chos
   start.notes.Append(chosen.notes);
   if (start.dtype.empty() && chosen.capability < Capability{8, 0} && asked.spec.precision == Precision::kBf16) {
     constexpr int64_t kWhole = 4;
-    start.notes.Add(
-        {"vllm-without-bf16", Severity::kNote, "--precision",
-         std::string("vLLM runs it in ") + (model->element == kWhole ? "fp32" : "fp16") + " on a card without bf16",
-         "name another card for bf16"});
+    start.notes.Replace("emulated-bf16", {"vllm-without-bf16", Severity::kWarning, "--precision",
+                                          std::string("vLLM runs it in ") +
+                                              (model->element == kWhole ? "fp32" : "fp16") + " on a card without bf16",
+                                          "name another card for bf16"});
   }
   return start;
 }

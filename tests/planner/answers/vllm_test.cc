@@ -124,6 +124,8 @@ TEST_CASE("vllm: what does not go with it is said in one line") {
   CHECK(
       Says(Do("fit bert-base-uncased --engine vllm --gpu t4").err, "how vLLM starts BertForMaskedLM is not modelled"));
   CHECK(Says(Do("fit MODELS/mlp.onnx --engine vllm --gpu t4").err, "it is for a model that is given by its name"));
+  CHECK(Says(Do("fit gemma-2-2b --engine vllm --precision fp16 --gpu t4").err,
+             "vLLM refuses fp16 for Gemma2ForCausalLM"));
   CHECK(Says(Do("fit qwen3-8b --kv fp8 --gpu t4").err, "--kv: it is of vLLM's cache"));
   CHECK(
       Says(Do("fit qwen3-8b --emit vllm --gpu t4").err, "--emit: vllm is the command that --engine vllm answers for"));
