@@ -230,6 +230,7 @@ Status TakeNamed(Question* question) {
                              : question->quant   ? "--quant"
                              : question->weights ? "--weights"
                              : shares            ? "--strategy"
+                             : question->vllm    ? "--engine"
                              : serves            ? "--mode serve"
                                                  : "";
     if (flag.empty()) return Done();
@@ -240,6 +241,7 @@ Status TakeNamed(Question* question) {
                       : question->quant   ? " nf4"
                       : question->weights ? " bf16"
                       : shares            ? " ddp --gpus 2"
+                      : question->vllm    ? " vllm"
                                           : "")};
   }
   TrainingSpec& spec = question->spec;
@@ -303,6 +305,13 @@ Status TakeNamed(Question* question) {
   if (spec.strategy == Strategy::kFsdp2 && !spec.given.contains("optimizer-impl"))
     spec.optimizer_impl = OptimizerImpl::kForLoop;
   return Done();
+}
+
+std::pair<std::string, int64_t> ServedLength(const NamedModel& model) {
+  const std::string length = model.templates.lengths.front().name;
+  for (const auto& [limited, setting] : model.templates.limits)
+    if (limited == length) return {length, model.settings.Number(setting).value_or(0)};
+  return {length, 0};
 }
 
 Result<Graph> GraphOf(const Question& question, BindOptions* bind, std::map<std::string, int64_t>* usual,

@@ -68,14 +68,6 @@ std::optional<CardFit> WhereItFits(Question question, const ChosenDevice& chosen
   return *std::move(fit);
 }
 
-// What --mode serve has as its length, and how many positions the model has for it; 0: any number.
-std::pair<std::string, int64_t> ServedLength(const NamedModel& model) {
-  const std::string length = model.templates.lengths.front().name;
-  for (const auto& [limited, setting] : model.templates.limits)
-    if (limited == length) return {length, model.settings.Number(setting).value_or(0)};
-  return {length, 0};
-}
-
 Remedy RemedyOf(std::string typed, const CardFit& fit) {
   return {std::move(typed), DeviceBytes(fit.peak, fit.device.context.likely), fit.verdict, fit.safe_batch,
           fit.largest.largest_batch};

@@ -20,6 +20,7 @@
 #include "planner/report/parts/host.h"
 #include "planner/spec/spec.h"
 #include "planner/spec/trained.h"
+#include "planner/spec/vllm.h"
 
 namespace vramplan {
 
@@ -32,6 +33,8 @@ struct Question {
   std::optional<Lora> lora;                 // of it
   std::optional<Quantization> quant;        // of it
   std::optional<DType> weights;             // of it, where that is not what `spec.precision` says
+  std::optional<VllmOptions> vllm;          // what serves it; nothing: generate() of transformers
+  bool fp8_cache = false;                   // of vLLM's keys and values
   BindOptions bind;
   PutBack put_back;
   std::string second_model;  // a file, or a name; `spec.around.second` is what is in it (TakeSecondModel)

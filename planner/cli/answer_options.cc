@@ -142,8 +142,7 @@ constexpr OptionRow kAnswerRows[] = {
     OptionRow{"--emit", "KIND",
               "pytorch, pytorch-sac, hf, sft, accelerate, fsdp2, deepspeed, lightning, axolotl, torchtune, diffusers, "
               "nnunet, keras or env: the configuration that applies the plan, to --out FILE or instead of the answer; "
-              "fit: of the "
-              "step as asked, at its batch or the safe one",
+              "fit: of the step as asked, at its batch or the safe one, or vllm: the command line of --engine vllm",
               Of({kPlan, kFit}), kAnswer, Into<&Options::emit, ParseEmit>}
         .Words(EmitNames),
     OptionRow{"--host", "",

@@ -5,6 +5,7 @@
 #include "planner/answers/emitted.h"
 #include "planner/answers/judge.h"
 #include "planner/answers/prepare.h"
+#include "planner/answers/vllm.h"
 #include "planner/cli/all_forms.h"
 #include "planner/cli/recorded.h"
 #include "planner/cli/settings.h"
@@ -50,6 +51,27 @@ Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const St
   return Outcome{PrintFitMatrix(*matrix, style), exit_code, matrix->notes};
 }
 
+// What PyTorch does in a step says nothing of vLLM's.
+bool IsOfStep(const SpecRow& row) { return row.option == "framework" || row.option == "context"; }
+
+Result<Outcome> RunVllm(const Options& options, const ChosenDevice& chosen, const Style& style) {
+  Result<VllmStart> start = VllmStartOf(options, chosen);
+  if (!start.ok()) return start.error();
+  start->head.spec = SpecRows(options, options.spec, start->head, chosen, chosen.device.context);
+  std::erase_if(start->head.spec, [](const SpecRow& row) { return !row.given && IsOfStep(row); });
+  const int exit_code = start->verdict == Verdict::kDoesNotFit ? kExitDoesNotFit : 0;
+  std::optional<std::string> emitted;
+  if (options.emit != Emit::kNone && exit_code == 0) {
+    emitted = VllmCommand(*start);
+    if (options.format != Format::kAll && (options.out.empty() || options.out == "-"))
+      return Outcome{*std::move(emitted), 0, start->notes};
+  }
+  if (options.format == Format::kJson) return Outcome{Print(ToJson(*start)), exit_code, Notes(), std::move(emitted)};
+  if (options.format == Format::kAll)
+    return Outcome{AllForms(ToJson(*start), PrintVllm(*start, style), "", emitted.value_or("")), exit_code, Notes()};
+  return Outcome{PrintVllm(*start, style), exit_code, start->notes, std::move(emitted)};
+}
+
 }  // namespace
 
 Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machine) {
@@ -63,6 +85,7 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
     if (!found.ok()) return found.error();
     chosen = *std::move(found);
   }
+  if (options.vllm && chosen) return RunVllm(options, *chosen, style);
   Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) return prepared.error();
   if (!chosen) return RunFitMatrix(options, *std::move(prepared), style);

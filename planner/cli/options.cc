@@ -71,6 +71,8 @@ Status Settle(Options* options) {
   if (options->Given("momentum")) {
     if (const Status settled = SettleMomentum(&spec); !settled.ok()) return settled;
   }
+  if (options->vllm && !options->Given("mode")) spec.mode = Mode::kServe;  // the only thing that it does
+  if (options->vllm) options->vllm->fp8 = options->fp8_cache;
   if (options->Given("sequences") && spec.mode != Mode::kServe)
     return Wrong("--sequences", "it is of a model that serves", "type --mode serve, or --batch N");
   if (options->Given("sequences") && options->Given("batch"))
@@ -139,6 +141,35 @@ Status CheckScript(const Options& options) {
     return Wrong("--record", "is about one run, and --gpus makes several", "name one number of cards");
   if (wishes.largest && options.gpu.empty() && !options.gpu_memory)
     return Wrong("--largest", "is about a card, and none is named", "add --gpu t4, or --gpu-memory 24GiB");
+  return Done();
+}
+
+// --engine, and what goes with vLLM alone.
+Status CheckEngine(const Options& options) {
+  const std::string mode(Name(options.spec.mode));
+  if (options.Given("engine") && options.spec.mode != Mode::kServe)
+    return Wrong("--engine", "it serves, and --mode is " + mode, "type --mode serve, or leave --engine out");
+  if (!options.vllm) {
+    if (options.Given("kv")) return Wrong("--kv", "it is of vLLM's cache", "add --engine vllm");
+    if (options.emit == Emit::kVllm)
+      return Wrong("--emit", "vllm is the command that --engine vllm answers for",
+                   "type vramplan fit NAME --engine vllm --emit vllm");
+    return Done();
+  }
+  if (AsksOfMany(options.gpu))
+    return Wrong("--engine", "vllm is answered for one card, and --gpu " + options.gpu + " asks about many",
+                 "name one card");
+  if (options.spec.ranks > 1)
+    return Wrong("--gpus", "how vLLM shares a model among cards (--tensor-parallel-size) is not modelled",
+                 "leave it out: the answer is of one card");
+  if (options.host) return Wrong("--host", "how much RAM vLLM takes is not modelled", "leave it out");
+  const bool shown =
+      options.format == Format::kText || options.format == Format::kJson || options.format == Format::kAll;
+  if (!shown)
+    return Wrong("--format", std::string(Name(options.format)) + " is of a step, and vLLM's is not laid out",
+                 "type --format json");
+  if (options.emit != Emit::kNone && options.emit != Emit::kVllm)
+    return Wrong("--emit", "of what vLLM serves it is the command line", "type --emit vllm");
   return Done();
 }
 
@@ -265,7 +296,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
     if (const Status read = ReadProcess(positional, &options); !read.ok()) return read.error();
   }
   if (const Status settled = Settle(&options); !settled.ok()) return settled.error();
-  for (const auto check : {CheckRuntime, CheckScript, CheckOthers, CheckPlan, CheckCard})
+  for (const auto check : {CheckRuntime, CheckScript, CheckOthers, CheckEngine, CheckPlan, CheckCard})
     if (const Status checked = check(options); !checked.ok()) return checked.error();
   NoteIdle(&options);
   // Each combination of a sweep is a command line again, without --over; what explain says to type next is one.

@@ -30,6 +30,13 @@ Status ReadTrained(const Typed& typed, Options* options) {
   return Done();
 }
 
+Status ReadCacheType(const Typed& typed, Options* options) {
+  const Result<bool> fp8 = IsSecond(typed, "auto", "fp8");
+  if (!fp8.ok()) return fp8.error();
+  options->fp8_cache = *fp8;
+  return Done();
+}
+
 // Nothing is given: what is trained is assumed, or the file says it.
 void ShowTrainable(SettingsRows* s) {
   const ModelFacts& model = s->head.model;
@@ -114,6 +121,34 @@ constexpr OptionRow kStepRows[] = {
         "how long they are",
         Of({kFit, kEstimate, kSweep}), kModel,
         Into<&Options::batch, [](const Typed& t) { return Whole(t, 1, kMostSamples, "32"); }>},
+    OptionRow{
+        "--engine", "NAME",
+        "what serves a model that is given by its name: transformers (generate()), or vllm: whether vllm serve starts "
+        "with --dim sequence=N as its --max-model-len, and what its cache holds; with what it is told: "
+        "vllm,utilization=0.95,tokens=4096,seqs=64,eager (--gpu-memory-utilization, --max-num-batched-tokens, "
+        "--max-num-seqs, --enforce-eager) [transformers]",
+        Of({kFit}), kModel, Into<&Options::vllm, ParseEngine>}
+        .Words([]() -> std::vector<std::string> {
+          return {"transformers", "vllm"};
+        })
+        .Shown([](SettingsRows* s) {
+          if (!s->options.vllm) return;
+          const VllmOptions& vllm = *s->options.vllm;
+          SpecRow& row = s->Name("vllm");
+          row.phrase = "engine vllm " + std::string(kVllmVersion) + ", utilization " + NumberText(vllm.utilization);
+          if (vllm.tokens) row.phrase += ", tokens " + std::to_string(*vllm.tokens);
+          if (vllm.sequences) row.phrase += ", seqs " + std::to_string(*vllm.sequences);
+          if (vllm.eager) row.phrase += ", eager";
+        }),
+    OptionRow{"--kv", "TYPE",
+              "with --engine vllm: auto (as the weights) or fp8, which halves the cache (--kv-cache-dtype) [auto]",
+              Of({kFit}), kModel, ReadCacheType}
+        .Words([]() -> std::vector<std::string> {
+          return {"auto", "fp8"};
+        })
+        .Shown([](SettingsRows* s) {
+          if (s->options.vllm) s->Name(s->options.fp8_cache ? "fp8" : "auto");
+        }),
     OptionRow{"--batch", "N", "samples in a (micro-)batch [the one whose step makes the request of the message]",
               Of({kExplain}), kModel,
               Into<&Options::batch, [](const Typed& t) { return Whole(t, 1, kMostSamples, "32"); }>}

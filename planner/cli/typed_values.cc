@@ -181,6 +181,35 @@ Result<Quantization> ParseQuant(const std::string& text) {
                "type --quant nf4, nf4,double, fp4, fp4,double or int8");
 }
 
+Result<std::optional<VllmOptions>> ParseEngine(const std::string& text) {
+  if (text == "transformers") return std::optional<VllmOptions>();
+  const Error wrong = Wrong("--engine", InQuotes(text) + " is neither transformers nor vllm with what it is told",
+                            "type --engine vllm, or --engine vllm,utilization=0.95,tokens=4096,seqs=64,eager");
+  VllmOptions options;
+  std::istringstream parts(text);
+  std::string part;
+  std::getline(parts, part, ',');
+  if (part != "vllm") return wrong;
+  while (std::getline(parts, part, ',')) {
+    const std::string value = part.substr(part.find('=') + 1);
+    if (part.starts_with("utilization=")) {
+      const Result<double> share = ReadReal("--engine", value);
+      if (!share.ok() || *share <= 0 || *share > 1)
+        return Wrong("--engine", "utilization is a share of the card, above 0 and up to 1", "type utilization=0.92");
+      options.utilization = *share;
+    } else if (part.starts_with("tokens=") || part.starts_with("seqs=")) {
+      const std::optional<int64_t> number = ReadInteger(value);
+      if (!number || *number < 1 || *number > kMostSamples) return wrong;
+      (part.starts_with("tokens=") ? options.tokens : options.sequences) = number;
+    } else if (part == "eager") {
+      options.eager = true;
+    } else {
+      return wrong;
+    }
+  }
+  return std::optional(options);
+}
+
 Result<DType> ParseWeights(const std::string& text) {
   if (text == "bf16") return DType::kBFloat16;
   if (text == "fp16") return DType::kFloat16;

@@ -16,6 +16,7 @@
 #include "graph/base/result.h"
 #include "graph/shapes/infer.h"
 #include "planner/cli/options.h"
+#include "planner/spec/vllm.h"
 
 namespace vramplan {
 
@@ -53,6 +54,8 @@ Result<std::optional<ImageSize>> ParseImage(const std::string& text);
 Result<Lora> ParseLora(const std::string& text);
 // "nf4", "fp4,double".
 Result<Quantization> ParseQuant(const std::string& text);
+// "transformers", nothing; "vllm", "vllm,utilization=0.95,tokens=4096,seqs=64,eager".
+Result<std::optional<VllmOptions>> ParseEngine(const std::string& text);
 // "bf16", "fp16", "fp32".
 Result<DType> ParseWeights(const std::string& text);
 Status ReadInputs(const Typed& typed, Options* options);

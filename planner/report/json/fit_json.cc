@@ -4,6 +4,7 @@
 #include "planner/report/json/parts.h"
 #include "planner/report/json/schemas.h"
 #include "planner/report/parts/breakdown.h"
+#include "planner/report/vllm.h"
 
 namespace vramplan {
 
@@ -42,6 +43,54 @@ struct Described<Serving> {
 };
 
 template <>
+struct Described<CountRange> {
+  static constexpr const char* kName = "";
+  static Fields<CountRange> Make() {
+    return Fields<CountRange>()
+        .Has("safe", "whatever the graphs and kernels take", &CountRange::safe)
+        .Has("most", "at the best", &CountRange::most);
+  }
+};
+template <>
+struct Described<BytesRange> {
+  static constexpr const char* kName = "";
+  static Fields<BytesRange> Make() {
+    return Fields<BytesRange>().Has("low", "", &BytesRange::low).Has("high", "", &BytesRange::high);
+  }
+};
+template <>
+struct Described<VllmStart> {
+  static constexpr const char* kName = "";
+  static Fields<VllmStart> Make() {
+    return Fields<VllmStart>()
+        .Has("version", "of vLLM", [](const VllmStart&) { return std::string(kVllmVersion); })
+        .Has("stops", "nowhere, or at what: free, loading, no-cache, context, sequences", &VllmStart::stops)
+        .Has("max_model_len", "", &VllmStart::context)
+        .Has("max_num_batched_tokens", "", [](const VllmStart& of) { return of.batch.tokens; })
+        .Has("max_num_seqs", "", [](const VllmStart& of) { return of.batch.sequences; })
+        .Has("gpu_memory_utilization", "", [](const VllmStart& of) { return of.options.utilization; })
+        .Has("kv_cache_dtype", "auto or fp8",
+             [](const VllmStart& of) { return std::string(of.options.fp8 ? "fp8" : "auto"); })
+        .Has("requested", "bytes: the share of the card", [](const VllmStart& of) { return of.share.requested; })
+        .Has("weights", "bytes", [](const VllmStart& of) { return of.share.weights; })
+        .Has("kept", "bytes that the runner keeps", [](const VllmStart& of) { return of.share.kept; })
+        .Has("peak", "bytes of the profile run, above both; high: of the first start, which compiles",
+             [](const VllmStart& of) { return of.share.peak; })
+        .Has("graphs", "bytes of CUDA graphs", [](const VllmStart& of) { return of.share.graphs; })
+        .Has("kernels", "bytes that the driver loads", [](const VllmStart& of) { return of.share.kernels; })
+        .Has("cache", "bytes that are left for keys and values; below zero: so much too much",
+             [](const VllmStart& of) { return of.share.cache(); })
+        .Has("block", "bytes of a block of the cache", [](const VllmStart& of) { return of.cache.block; })
+        .Has("tokens", "that the cache holds, as vLLM logs them", &VllmStart::tokens)
+        .Has("longest", "max_model_len with which it starts; 0: none", &VllmStart::longest)
+        .Has("at_once", "sequences of max_model_len tokens", &VllmStart::at_once)
+        .Has("sequences", "that were asked for", &VllmStart::sequences)
+        .Has("rows", "how many sequences of how many tokens", &VllmStart::rows)
+        .Has("command", "what --emit vllm prints", VllmCommand);
+  }
+};
+
+template <>
 struct Described<KeptGraphs> {
   static constexpr const char* kName = "";
   static Fields<KeptGraphs> Make() {
@@ -54,7 +103,8 @@ struct Described<KeptGraphs> {
 namespace {
 
 struct GpuOf {
-  const CardFit& card;
+  const Device& device;
+  const std::string& id;
 };
 struct RungOf {
   const LadderRow& row;
@@ -71,12 +121,12 @@ struct Described<GpuOf> {
   static Fields<GpuOf> Make() {
     return Fields<GpuOf>()
         .All<CardOf>([](const GpuOf& of) {
-          return CardOf{of.card.id, of.card.device};
+          return CardOf{of.id, of.device};
         })
-        .Has("context_source", "", [](const GpuOf& of) { return of.card.device.context.source; })
-        .Has("source", "of what is usable", [](const GpuOf& of) { return of.card.device.source; })
+        .Has("context_source", "", [](const GpuOf& of) { return of.device.context.source; })
+        .Has("source", "of what is usable", [](const GpuOf& of) { return of.device.source; })
         .May("pool", "of a runtime that takes its memory before it needs it", [](const GpuOf& of) {
-          const Pool& pool = of.card.device.pool;
+          const Pool& pool = of.device.pool;
           return pool.source.empty() ? std::nullopt : std::optional(pool);
         });
   }
@@ -126,9 +176,11 @@ struct FitAnswer {
   const Notes& notes;
   const Fit* one = nullptr;
   const FitMatrix* many = nullptr;
+  const VllmStart* vllm = nullptr;
 
   Verdict verdict() const {
     if (one != nullptr) return one->card.verdict;
+    if (vllm != nullptr) return vllm->verdict;
     Verdict best = Verdict::kDoesNotFit;
     for (const CardFit& card : many->cards) best = std::min(best, card.verdict);
     return best;
@@ -159,7 +211,12 @@ struct Described<FitAnswer> {
         .Has("verdict", "fits, tight or does-not-fit", &FitAnswer::verdict)
         .Has("model", "", [](const FitAnswer& of) { return of.head.model; })
         .Has("spec", "the options behind the answer", [](const FitAnswer& of) { return SpecOf{of.head.spec}; })
-        .Has("gpu", "null for several cards", Of([](const Fit& fit) { return GpuOf{fit.card}; }))
+        .Has("gpu", "null for several cards",
+             [](const FitAnswer& of) {
+               return of.one != nullptr    ? std::optional(GpuOf{of.one->card.device, of.one->card.id})
+                      : of.vllm != nullptr ? std::optional(GpuOf{of.vllm->device, of.vllm->id})
+                                           : std::nullopt;
+             })
         .Has("batch", "that was asked for", [](const FitAnswer& of) { return of.head.batch; })
         .Has("peak", "at that batch", Of([](const Fit& fit) {
                return PeakAt{fit.card.peak, fit.place, fit.card.device.context.likely};
@@ -190,6 +247,8 @@ struct Described<FitAnswer> {
         .May("remedies", "options that make a named model fit", Of([](const Fit& fit) { return fit.remedies; }))
         .May("serving", "--mode serve; else null",
              Of([](const Fit& fit) { return std::optional<std::optional<Serving>>(fit.serving); }))
+        .May("vllm", "--engine vllm: whether vllm serve starts, and what its cache holds",
+             [](const FitAnswer& of) { return of.vllm != nullptr ? std::optional(*of.vllm) : std::nullopt; })
         .Has("cards", "of --gpu all",
              [](const FitAnswer& of) { return of.many != nullptr ? of.many->cards : std::vector<CardFit>(); })
         .May("assumptions", "what the input does not say", Of([](const Fit& fit) { return fit.assumptions; }))
@@ -206,6 +265,10 @@ Json ToJson(const Fit& fit) { return AnswerJson(FitAnswer{.head = fit.head, .not
 
 Json ToJson(const FitMatrix& matrix) {
   return AnswerJson(FitAnswer{.head = matrix.head, .notes = matrix.notes, .many = &matrix});
+}
+
+Json ToJson(const VllmStart& start) {
+  return AnswerJson(FitAnswer{.head = start.head, .notes = start.notes, .vllm = &start});
 }
 
 Json FitSchema() { return AnswerSchema<FitAnswer>(); }

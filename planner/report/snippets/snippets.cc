@@ -12,8 +12,9 @@
 namespace vramplan {
 namespace {
 
-constexpr const char* kNames[] = {"pytorch", "pytorch-sac", "hf",    "accelerate", "lightning", "deepspeed", "keras",
-                                  "env",     "sft",         "fsdp2", "axolotl",    "torchtune", "diffusers", "nnunet"};
+constexpr const char* kNames[] = {"pytorch",   "pytorch-sac", "hf",        "accelerate", "lightning",
+                                  "deepspeed", "keras",       "env",       "sft",        "fsdp2",
+                                  "axolotl",   "torchtune",   "diffusers", "nnunet",     "vllm"};
 
 bool IsFp16(const Plan& plan) { return plan.precision == Precision::kAmpFp16; }
 bool IsBf16(const Plan& plan) { return plan.precision == Precision::kAmpBf16; }
@@ -230,6 +231,7 @@ Result<std::string> PrintSnippet(Emit emit, const SnippetOf& of) {
       return DiffusersCommand(of);
     case Emit::kNnUnet:
       return NnUnetConfiguration(of);
+    case Emit::kVllm:  // no plan has it
     case Emit::kNone:
       break;
   }

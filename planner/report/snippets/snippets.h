@@ -34,7 +34,8 @@ enum class Emit : uint8_t {
   kAxolotl,
   kTorchtune,
   kDiffusers,
-  kNnUnet
+  kNnUnet,
+  kVllm  // the command of an answer of --engine vllm (planner/report/vllm.h)
 };
 Result<Emit> ParseEmit(std::string_view text);
 std::vector<std::string> EmitNames();
