@@ -11,12 +11,13 @@ import functools
 import inspect
 import os
 import sys
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Optional, TypeVar, cast
 
 from ._errors import UsageError
 
 # Gives the line's text and its hint where the value is wrong; None: it is right.
 Check = Callable[[Any], Optional["tuple[str, str]"]]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def _of_torch(value: Any, *names: str) -> bool:
@@ -257,10 +258,10 @@ def _check_option(name: str, value: Any) -> tuple[str, str] | None:
     return None if right else _refused(value, "give text, a number, True, or a list or dict of those")
 
 
-def checked(**own: Check) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def checked(**own: Check) -> Callable[[_Function], _Function]:
     """own: checks of this function's parameters, in the place of the table's."""
 
-    def of(function: Callable[..., Any]) -> Callable[..., Any]:
+    def of(function: _Function) -> _Function:
         signature = inspect.signature(function)
         more = next((p.name for p in signature.parameters.values() if p.kind is p.VAR_KEYWORD), "")
 
@@ -280,6 +281,6 @@ def checked(**own: Check) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
                 check(name, value)
             return function(*args, **kwargs)
 
-        return asked
+        return cast(_Function, asked)
 
     return of
