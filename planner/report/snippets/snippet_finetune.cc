@@ -1,5 +1,5 @@
-// What people paste who finetune language models by their names. The keys are those of trl 1.16, peft 0.21, transformers 5.23, accelerate
-// 1.15 (commands/config/cluster.py), axolotl 0.19 (utils/schemas) and torchtune 0.6 (recipes/configs).
+// What people paste who finetune language models by their names. The keys are those of trl 1.16, peft 0.21, transformers
+// 5.23, accelerate 1.15 (commands/config/cluster.py), axolotl 0.19 (utils/schemas) and torchtune 0.6 (recipes/configs).
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -7,6 +7,7 @@
 #include "planner/report/snippets/snippets.h"
 #include "planner/report/writing/numbers.h"
 #include "planner/report/writing/quoting.h"
+#include "planner/spec/nearest.h"
 
 namespace vramplan {
 namespace {

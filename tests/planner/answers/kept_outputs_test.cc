@@ -42,8 +42,8 @@ TEST_CASE("a named model assumes nothing of names") {
 // linear -> logits -> cast -> cross_entropy -> loss / 4, with the logits returned or not.
 TEST_CASE("what is held is the loss alone, or the logits behind casts and views, too") {
   Layers layers;
-  const auto add = [&](const char* name, Shape shape) {
-    layers.values.push_back({name, DType::kFloat32, std::move(shape), Role::kActivation});
+  const auto add = [&](const char* name, const Shape& shape) {
+    layers.values.push_back({name, DType::kFloat32, shape, Role::kActivation});
     return ValueId{static_cast<int32_t>(layers.values.size()) - 1};
   };
   const auto call = [&](const char* op, std::vector<ValueId> inputs, ValueId output) {

@@ -122,10 +122,14 @@ TEST_CASE("files of those who finetune are of causal language models") {
     const Result<std::string> snippet = PrintSnippet(emit, of);
     return snippet.ok() ? *snippet : ToString(snippet.error());
   };
-  for (const auto& [emit, name] :
-       {std::pair(Emit::kSft, "sft"), std::pair(Emit::kAxolotl, "axolotl"), std::pair(Emit::kTorchtune, "torchtune")}) {
-    CAPTURE(name);
-    const std::string of_emit = "--emit: " + std::string(name) + " trains ";
+  const struct {
+    Emit emit;
+    const char* name;
+  } rows[] = {{Emit::kSft, "sft"}, {Emit::kAxolotl, "axolotl"}, {Emit::kTorchtune, "torchtune"}};
+  for (const auto& row : rows) {
+    CAPTURE(row.name);
+    const Emit emit = row.emit;
+    const std::string of_emit = "--emit: " + std::string(row.name) + " trains ";
     of.finetuned.reset();
     CHECK_EQ(error(emit), of_emit +
                               "a causal language model by its name, and not \"net.onnx\" (hint: type --emit "
