@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "graph/base/ablation.h"
+#include "graph/base/check.h"
 #include "graph/base/text.h"
 #include "graph/ir/aten.h"
 #include "graph/layers/builder.h"
+#include "graph/layers/check_layers.h"
 #include "graph/lift/dynamo/provenance.h"
 #include "graph/lift/liveness.h"
 #include "graph/lift/match/source.h"
@@ -68,6 +70,16 @@ int ChangesBetween(const std::vector<std::string>& before, const std::vector<std
   return static_cast<int>(std::max(gained.size(), lost.size()));
 }
 
+// Behind each stage of the lift, in builds for development: a release trusts what those have found to hold.
+#ifdef NDEBUG
+void HoldInvariants(std::string_view, const Layers&) {}
+#else
+void HoldInvariants(std::string_view stage, const Layers& layers) {
+  if (const std::string broken = BrokenInvariant(layers); !broken.empty())
+    FailCheck(__FILE__, __LINE__, "behind " + std::string(stage) + ": " + broken);
+}
+#endif
+
 class Lifting {
  public:
   Lifting(const Graph& file, const Shapes& shapes, const LiftOptions& options, Notes* notes)
@@ -89,12 +101,14 @@ class Lifting {
     Result<Layers> layers = Read();
     if (!layers.ok()) return layers.error();
     if (options_.why != nullptr) AddStage("nodes", *layers, *graph_, options_.why);
+    HoldInvariants("nodes", *layers);
     LayersState state{*layers, *graph_, file_, options_.put_back, notes_};
     for (const LayersPass& pass : LayersPasses()) {
       if ((IsProgram(file_) && !pass.of_programs) || IsLeftOut("pass", pass.name)) continue;
       const bool counts = options_.counts != nullptr || NotesWhatActs();
       const std::vector<std::string> before = counts ? LinesOf(*layers) : std::vector<std::string>();
       pass.run(state);
+      HoldInvariants(pass.name, *layers);
       if (counts) Count(pass.name, pass.files, pass.why, ChangesBetween(before, LinesOf(*layers)));
       if (options_.why != nullptr) AddStage(pass.name, *layers, *graph_, options_.why);
     }
@@ -109,6 +123,7 @@ class Lifting {
     layers.told = {.tensors = true, .functions = facts.functions && facts.functions->empty(), .code = true};
     if (facts.training) layers.exported = *facts.training ? ExportedMode::kTraining : ExportedMode::kEvaluation;
     TakeRecordedCheckpoints(facts, &layers);
+    HoldInvariants("the recorded program", layers);
     return layers;
   }
 

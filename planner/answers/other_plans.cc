@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <mutex>
 #include <span>
 #include <utility>
 
 #include "graph/architectures/named.h"
 #include "planner/answers/judge.h"
 #include "planner/answers/named_model.h"
+#include "planner/answers/parallel.h"
 #include "planner/report/parts/breakdown.h"
 
 namespace vramplan {
@@ -16,7 +18,7 @@ namespace {
 
 constexpr int64_t kShortestServed = 1024, kLongestServed = 1 << 20;
 constexpr int64_t kUsualRank = 16;
-constexpr size_t kMostRemedies = 3;
+constexpr std::ptrdiff_t kMostRemedies = 3;
 
 // The verdict about another question, at this batch. `searches`: whether other batches are searched, which takes most of
 // the time, by the verdict about this one; null: they are.
@@ -174,16 +176,32 @@ std::vector<Remedy> RemediesOf(const Question& question, const ChosenDevice& cho
                                           : question.named->templates.OfDiffusers()
                                               ? std::span<const Change>(kOfDenoisers)
                                               : std::span<const Change>(kChanges);
-  for (const Change& change : changes) {
-    if (remedies.size() == kMostRemedies) break;
+  // What is found first by the order of the rows counts, so that a row is not asked once enough of those before it fit.
+  std::vector<std::optional<Remedy>> found(changes.size());
+  std::mutex mutex;
+  const auto enough_before = [&](size_t row) {
+    const std::lock_guard lock(mutex);
+    return std::count_if(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(row),
+                         [](const auto& remedy) { return remedy.has_value(); }) >= kMostRemedies;
+  };
+  std::vector<Remedy> on_more_cards;
+  ForEach(changes.size() + 1, [&](size_t i) {
+    if (i == 0) {  // begun first, since it takes longest
+      on_more_cards = OnMoreCards(question, chosen, batch, now);
+      return;
+    }
+    const size_t row = i - 1;
     Question changed = question;
-    if (!change.Apply(&changed)) continue;
-    const std::string typed = change.Typed(changed, question);
+    if (enough_before(row) || !changes[row].Apply(&changed)) return;
+    std::string typed = changes[row].Typed(changed, question);
     const std::optional<CardFit> fit = WhereItFits(std::move(changed), chosen, batch, now);
-    if (!fit) continue;
-    remedies.push_back(RemedyOf(typed, *fit));
-  }
-  std::ranges::move(OnMoreCards(question, chosen, batch, now), std::back_inserter(remedies));
+    if (!fit) return;
+    const std::lock_guard lock(mutex);
+    found[row] = RemedyOf(std::move(typed), *fit);
+  });
+  for (std::optional<Remedy>& remedy : found)
+    if (remedy && std::ssize(remedies) < kMostRemedies) remedies.push_back(*std::move(remedy));
+  std::ranges::move(on_more_cards, std::back_inserter(remedies));
   return remedies;
 }
 

@@ -8,6 +8,7 @@
 #include "planner/answers/assumptions.h"
 #include "planner/answers/judge.h"
 #include "planner/answers/other_plans.h"
+#include "planner/answers/progress.h"
 #include "planner/report/parts/breakdown.h"
 #include "planner/semantics/optimizer.h"
 #include "planner/timeline/checkpointed_calls.h"
@@ -127,6 +128,7 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, con
     notes.Add({"assumed-rates", Severity::kNote, "--gpu",
                "the rates of this card are not known; times are those of a T4", "name a card with --gpu"});
   }
+  Progress::Say("looking for the fastest plan that fits");
   Result<Decision> decision = Decide(problem, wishes);
   if (!decision.ok()) return decision.error();
   report.decision = *std::move(decision);
@@ -163,6 +165,7 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, con
                         {step.prepared.layers, step.prepared.lifetimes.likely, step.spec, problem.config,
                          problem.capacity, problem.rates}});
     }
+    Progress::Say("comparing single changes");
     Result<PlanLadder> ladder = ClimbLadder(problem, start, precisions, others);
     if (!ladder.ok()) return ladder.error();
     report.ladder = *std::move(ladder);
@@ -183,6 +186,8 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, con
         AssumptionsOf({prepared, question, spec, smallest, *as_it_is, RequestedPeak(*as_it_is, smallest), brief});
     if (wishes.batch && has_batch) report.instead = Accumulated(problem, wishes, on.nvidia);
   }
+  if (!plan || report.safe_batch < smallest)
+    report.remedies = RemediesOf(question, on, smallest, plan ? report.on.verdict : Verdict::kDoesNotFit);
   // Only where a batch was asked for is one of no use for what the plan does.
   if (!plan || (wishes.batch && report.ladder.largest < start.batch && has_batch)) {
     Question on_card = question;

@@ -63,7 +63,10 @@ class Sweeper {
     row.values = values;
     Result<Question> asked = at_(values);
     if (!asked.ok()) return asked.error();
-    if (const Status taken = TakeSpecOfFile(&*asked); !taken.ok()) return taken.error();
+    if (const Status taken = TakeSpecOfFile(&*asked); !taken.ok()) {
+      row.failure = taken.error().text;
+      return row;
+    }
     const Status second = TakeSecondModel(&*asked);
     if (const Status prepared = second.ok() ? Ready(*asked, values) : second; !prepared.ok()) {
       row.failure = prepared.error().text;

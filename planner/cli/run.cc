@@ -178,7 +178,8 @@ int RunChecked(int argc, const char* const* argv, Probe* machine) {
   }
   Options options = std::get<Options>(*command);
   if (const Status second = TakeSecondModel(&options); !second.ok()) return Fail(second.error());
-  if (options.verb != Verb::kDiff) {  // each of its two files names its own
+  // Each of the two files of diff, and each combination of sweep, names its own.
+  if (options.verb != Verb::kDiff && options.verb != Verb::kSweep) {
     if (const Status taken = TakeSpecOfFile(&options); !taken.ok()) return Fail(taken.error());
   }
   std::optional<FileToWrite> out;

@@ -29,6 +29,21 @@ Result<Options> OptionsAt(const Options& options, const std::vector<std::string>
   return Understand(Verb::kSweep, options.model, typed);
 }
 
+// An option that stands beside the axis of its name would be taken by no combination.
+Status CheckAxes(const Options& options) {
+  for (const SweepAxis& axis : options.over) {
+    for (const TypedOption& typed : options.typed) {
+      const std::string name = typed.flag.substr(2);
+      const bool same = name == axis.name || (IsBatchAxis(name) && IsBatchAxis(axis.name)) ||
+                        (name == "dim" && typed.value.starts_with(axis.name + "="));
+      if (!same) continue;
+      return Error{ErrorCode::kUsage, typed.flag, "--over " + axis.name + " says its values already",
+                   "leave out " + typed.flag + " " + typed.value};
+    }
+  }
+  return Done();
+}
+
 // What is said of all of them: the options that no axis changes.
 Status AddSettings(const Options& options, const std::optional<ChosenDevice>& chosen, Swept* swept) {
   Result<Options> asked = OptionsAt(options, swept->first);
@@ -51,6 +66,7 @@ Status AddSettings(const Options& options, const std::optional<ChosenDevice>& ch
 Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* machine) {
   if (options.over.empty())
     return Error{ErrorCode::kUsage, "sweep", "nothing to change is given", "add --over batch=1:256:x2"};
+  if (const Status good = CheckAxes(options); !good) return good.error();
   std::optional<ChosenDevice> chosen;
   if (AsksOfMany(options.gpu)) {
     if (const Result<std::vector<const Card*>> asked = CardsAsked(options); !asked.ok()) return asked.error();

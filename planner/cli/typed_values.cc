@@ -140,29 +140,32 @@ Status ReadInputs(const Typed& typed, Options* options) {
 }
 
 Result<Lora> ParseLora(const std::string& text) {
-  const Error wrong = Wrong("--lora", "\"" + text + "\" is not a rank with what else peft is told",
-                            "type --lora 16, or --lora 16,target=q_proj+v_proj,dropout=0.05");
+  const auto wrong = [](const std::string& what) {
+    return Wrong("--lora", what, "type --lora 16, or --lora 16,target=q_proj+v_proj,dropout=0.05");
+  };
   Lora lora;
   std::istringstream parts(text);
   std::string part;
   std::getline(parts, part, ',');
   const std::optional<int64_t> rank = ReadInteger(part);
   constexpr int64_t kLargest = 1 << 16;
-  if (!rank || *rank < 1 || *rank > kLargest) return wrong;
+  if (!rank || *rank < 1 || *rank > kLargest)
+    return wrong(InQuotes(part) + " is not a rank, a whole number from 1 to " + std::to_string(kLargest));
   lora.rank = *rank;
   while (std::getline(parts, part, ',')) {
+    const std::string value = part.substr(std::min(part.size(), part.find('=') + 1));
     if (part.starts_with("target=")) {
-      std::istringstream names(part.substr(part.find('=') + 1));
+      std::istringstream names(value);
       for (std::string name; std::getline(names, name, '+');) lora.targets.push_back(name);
-      if (lora.targets.empty()) return wrong;
+      if (lora.targets.empty()) return wrong("no module is named behind target=");
     } else if (part.starts_with("dropout=")) {
-      const Result<double> dropout = ReadReal("--lora", part.substr(part.find('=') + 1));
-      if (!dropout.ok() || *dropout >= 1) return wrong;
+      const Result<double> dropout = ReadReal("--lora", value);
+      if (!dropout.ok() || *dropout >= 1) return wrong(InQuotes(value) + " is not a dropout, from 0 to less than 1");
       lora.dropout = *dropout;
     } else if (part == "dora") {
       lora.dora = true;
     } else {
-      return wrong;
+      return wrong(InQuotes(part) + " is not one of target=NAMES, dropout=P or dora");
     }
   }
   return lora;

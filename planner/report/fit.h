@@ -53,6 +53,8 @@ struct Remedy {
   Verdict verdict = Verdict::kFits;  // at that batch; never that it does not fit
   int64_t safe_batch = 0, largest_batch = 0;
 };
+// "with --lora 16 --checkpoint all it fits: 20.08 GiB, batch 1 is safe"; "... it is tight: ...".
+std::string RemedyText(const Remedy& remedy, const AnswerHead& head);
 
 // A named model that serves: how many sequences of how many tokens.
 struct Serving {

@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "graph/base/note.h"
 #include "planner/report/fit.h"
@@ -21,10 +22,11 @@ struct PlanReport {
   std::string id;  // of the catalogue; empty for a bare size
   std::string optimizer;
   Decision decision;
-  OnCard on;                    // of the chosen plan
-  int64_t safe_batch = 0;       // the largest safe batch with the chosen plan's settings; 0: none
-  LargestBatch largest;         // with the same settings
-  std::optional<Plan> instead;  // if no plan holds the batch: the same samples a step, accumulated
+  OnCard on;                     // of the chosen plan
+  int64_t safe_batch = 0;        // the largest safe batch with the chosen plan's settings; 0: none
+  LargestBatch largest;          // with the same settings
+  std::optional<Plan> instead;   // if no plan holds the batch: the same samples a step, accumulated
+  std::vector<Remedy> remedies;  // of a named model that no plan fits for sure: what else does, as fit says it
   PlanLadder ladder;
   std::optional<Ideal> ideal;            // of the chosen plan, when it checkpoints
   StepParts parts;                       // of the unchanged step, at the user's batch or the smallest

@@ -63,8 +63,10 @@ std::string HeadlineOf(const SweepReport& report) {
   if (!report.device) return text;
   if (asked == 1 && report.rows[0].verdict)
     return StepVerdictText(report.head, *report.rows[0].verdict, *report.device, report.rows[0].band);
+  // The head says how many cards share the first of the settings.
+  const bool cards_vary = std::ranges::any_of(report.axes, [](const std::string& axis) { return axis == "gpus"; });
   text += "; " + SettingsText(held, asked) + (held > 1 ? " fit" : " fits") + " on " +
-          PlaceText(report.head, *report.device);
+          (cards_vary ? "each card (" + CardText(*report.device) + ")" : PlaceText(report.head, *report.device));
   return tight == 0 ? text : text + ", " + std::to_string(tight) + " of them tight";
 }
 

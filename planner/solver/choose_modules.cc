@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "planner/solver/wrapped_modules.h"
+
 namespace vramplan {
 namespace {
 
@@ -12,70 +14,72 @@ constexpr int kImprovements = 12;  // rounds; mostly two or three change somethi
 // How much a module's time counts when the next one is chosen: bytes a second, bytes alone, and between.
 constexpr double kExponents[] = {1.0, 0.5, 0.0};
 
-double Excess(const ModuleProfile& profile, const ModuleSet& set, int64_t most) {
-  if (!profile.Allows(set)) return std::numeric_limits<double>::infinity();
-  double excess = 0;
-  for (const int64_t level : profile.Levels(set)) excess += static_cast<double>(std::max<int64_t>(0, level - most));
-  return excess;
-}
-
-bool Within(const ModuleProfile& profile, const ModuleSet& set, int64_t most) {
-  return profile.Allows(set) && profile.Highest(set) <= most;
-}
-
+// Wraps one module after another until no level is above `most`; nothing: there is no such set on this way.
 std::optional<ModuleSet> Greedy(const ModuleProfile& profile, int64_t most, double exponent) {
-  ModuleSet set = profile.None();
-  double excess = Excess(profile, set, most);
-  while (excess > 0) {
+  WrappedModules wrapped(profile, most);
+  while (wrapped.Excess() > 0) {
+    const double excess = wrapped.Excess();
     size_t best = profile.modules.size();
-    double best_score = 0, best_excess = 0;
+    double best_score = 0;
     for (size_t m = 0; m < profile.modules.size(); ++m) {
-      if (set[m]) continue;
-      set[m] = true;
-      const double left = Excess(profile, set, most);
-      set[m] = false;
+      if (wrapped.set()[m]) continue;
+      wrapped.Toggle(m);
+      const double left = wrapped.Excess();
+      wrapped.Toggle(m);
       const double score = (excess - left) / std::pow(std::max(profile.modules[m].seconds, 1e-12), exponent);
       if (score > best_score) {
         best_score = score;
         best = m;
-        best_excess = left;
       }
     }
     if (best == profile.modules.size()) return std::nullopt;
-    set[best] = true;
-    excess = best_excess;
+    wrapped.Toggle(best);
   }
-  return set;
+  return wrapped.set();
 }
 
-// Takes out what is not needed, the dearest first; `keep` stays.
-void Prune(const ModuleProfile& profile, int64_t most, size_t keep, ModuleSet* set) {
+// The modules, the dearest first.
+std::vector<size_t> DearestFirst(const ModuleProfile& profile) {
   std::vector<size_t> order(profile.modules.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return profile.modules[a].seconds > profile.modules[b].seconds; });
+  return order;
+}
+
+// Takes out what is not needed, in that order; `keep` stays.
+void Prune(const std::vector<size_t>& order, size_t keep, WrappedModules* wrapped) {
   for (const size_t m : order) {
-    if (!(*set)[m] || m == keep) continue;
-    (*set)[m] = false;
-    if (!Within(profile, *set, most)) (*set)[m] = true;
+    if (!wrapped->set()[m] || m == keep) continue;
+    wrapped->Toggle(m);
+    if (!wrapped->Within()) wrapped->Toggle(m);
   }
 }
 
-void Improve(const ModuleProfile& profile, int64_t most, ModuleSet* set) {
+void Improve(const ModuleProfile& profile, const std::vector<size_t>& order, WrappedModules* wrapped) {
   for (int round = 0; round < kImprovements; ++round) {
     bool better = false;
     for (size_t m = 0; m < profile.modules.size(); ++m) {
-      if ((*set)[m]) continue;
-      ModuleSet other = *set;
-      other[m] = true;
-      if (!Within(profile, other, most)) continue;
-      Prune(profile, most, m, &other);
-      if (profile.Seconds(other) >= profile.Seconds(*set) * (1 - 1e-9)) continue;
-      *set = std::move(other);
-      better = true;
+      if (wrapped->set()[m]) continue;
+      const ModuleSet before = wrapped->set();
+      wrapped->Toggle(m);
+      if (wrapped->Within()) Prune(order, m, wrapped);
+      if (wrapped->Within() && profile.Seconds(wrapped->set()) < profile.Seconds(before) * (1 - 1e-9)) {
+        better = true;
+        continue;
+      }
+      for (size_t other = 0; other < before.size(); ++other)
+        if (wrapped->set()[other] != before[other]) wrapped->Toggle(other);
     }
     if (!better) return;
   }
+}
+
+WrappedModules With(const ModuleProfile& profile, const ModuleSet& set, int64_t most) {
+  WrappedModules wrapped(profile, most);
+  for (size_t m = 0; m < set.size(); ++m)
+    if (set[m]) wrapped.Toggle(m);
+  return wrapped;
 }
 
 // The least time that drops `excess` bytes at moment t. Bytes are counted in parts of the excess, those dropped rounded
@@ -105,18 +109,21 @@ double LeastAt(const ModuleProfile& profile, const std::vector<size_t>& after, s
 }  // namespace
 
 std::optional<ModuleSet> ChooseModules(const ModuleProfile& profile, int64_t most) {
+  const std::vector<size_t> order = DearestFirst(profile);
   std::optional<ModuleSet> best;
   for (const double exponent : kExponents) {
-    std::optional<ModuleSet> set = Greedy(profile, most, exponent);
+    const std::optional<ModuleSet> set = Greedy(profile, most, exponent);
     if (!set) continue;
-    Prune(profile, most, profile.modules.size(), &*set);
-    Improve(profile, most, &*set);
-    if (!best || profile.Seconds(*set) < profile.Seconds(*best)) best = std::move(set);
+    WrappedModules wrapped = With(profile, *set, most);
+    Prune(order, profile.modules.size(), &wrapped);
+    Improve(profile, order, &wrapped);
+    if (!best || profile.Seconds(wrapped.set()) < profile.Seconds(*best)) best = wrapped.set();
   }
   return best;
 }
 
 ModuleSet LowestModules(const ModuleProfile& profile) {
+  const std::vector<size_t> order = DearestFirst(profile);
   ModuleSet best = profile.None();
   int64_t fails = 0, fits = profile.Highest(best);
   for (int round = 0; round < 12 && fits - fails > fits / 256; ++round) {
@@ -129,8 +136,9 @@ ModuleSet LowestModules(const ModuleProfile& profile) {
       fails = middle;
       continue;
     }
-    Prune(profile, middle, profile.modules.size(), &*set);
-    best = *std::move(set);
+    WrappedModules wrapped = With(profile, *set, middle);
+    Prune(order, profile.modules.size(), &wrapped);
+    best = wrapped.set();
     fits = std::min(middle, profile.Highest(best));
   }
   return best;

@@ -23,14 +23,24 @@ int EditDistance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+namespace {
+
+// "llama-3.1-8b" as "llama318b": where separators stand is what people remember least.
+std::string WithoutSeparators(std::string text) {
+  std::erase_if(text, [](char c) { return c == '-' || c == '_' || c == '.' || c == ' '; });
+  return text;
+}
+
+}  // namespace
+
 std::vector<std::string> Nearest(std::string_view word, const std::vector<std::string>& names) {
-  const std::string lower = LowerCase(word);
+  const std::string lower = LowerCase(word), letters = WithoutSeparators(lower);
   std::vector<std::pair<int, size_t>> near;
   for (size_t i = 0; i < names.size(); ++i) {
     const std::string name = LowerCase(names[i]);
     const int longest = static_cast<int>(std::max(lower.size(), name.size()));
     const int distance = EditDistance(lower, name);
-    const bool continues = lower.size() >= 2 && name.compare(0, lower.size(), lower) == 0;
+    const bool continues = letters.size() >= 2 && WithoutSeparators(name).starts_with(letters);
     const bool shares = distance < longest;  // else every letter is near to every other
     if (continues || (shares && distance <= std::max(1, longest / 3))) near.emplace_back(continues ? 1 : distance, i);
   }

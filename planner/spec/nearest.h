@@ -14,8 +14,8 @@ namespace vramplan {
 // Single-character insertions, deletions, replacements and swaps of neighbours between two words.
 int EditDistance(std::string_view a, std::string_view b);
 
-// At most three names within a third of the longer word's length, or that begin with `word`, nearest first; equally
-// near ones in their given order.
+// At most three names within a third of the longer word's length, or that begin with `word` when the separators of both
+// are left out ("llama3": llama-3-8b), nearest first; equally near ones in their given order.
 std::vector<std::string> Nearest(std::string_view word, const std::vector<std::string>& names);
 
 // The same as a hint; empty when nothing is near.

@@ -122,6 +122,12 @@ std::string Held(const std::vector<std::string>& choices, std::string_view text)
   return longest;
 }
 
+// The first choice that asks for something.
+const std::string& UsualOf(const std::vector<std::string>& choices) {
+  const auto usual = std::ranges::find_if(choices, [](const auto& name) { return name != "none" && name != "auto"; });
+  return usual == choices.end() ? choices.front() : *usual;
+}
+
 template <typename Enum, size_t N>
 Result<Enum> ParseIn(const Names<Enum, N>& names, std::string_view option, std::string_view text) {
   std::vector<std::string> choices;
@@ -132,7 +138,7 @@ Result<Enum> ParseIn(const Names<Enum, N>& names, std::string_view option, std::
   std::string near = SuggestNearest(text, choices);
   if (const std::string held = Held(choices, text); near.empty() && !held.empty()) near = "did you mean " + held + "?";
   return Error{ErrorCode::kUsage, std::string(option), InQuotes(text) + " is not one of " + JoinChoices(choices),
-               near.empty() ? "type " + std::string(option) + " " + choices.front() : near};
+               near.empty() ? "type " + std::string(option) + " " + UsualOf(choices) : near};
 }
 
 std::optional<int> ReadWholeNumber(std::string_view text) {

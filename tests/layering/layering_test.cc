@@ -296,7 +296,9 @@ TEST_CASE("nobody makes a table of makers or readers of their own") {
   for (const std::string& path : Sources()) {
     const std::string text = ReadText(kRoot / path);
     const bool of_layers = text.find("graph/layers/") != std::string::npos || path.starts_with("planner/");
-    if (!of_layers || path.starts_with("graph/layers/uses.")) continue;
+    // What checks layers that may be broken cannot take a table for granted.
+    if (!of_layers || path.starts_with("graph/layers/uses.") || path.starts_with("graph/layers/check_layers."))
+      continue;
     for (std::string& one : TablesOfUses(path, text)) tables.push_back(std::move(one));
   }
   CHECK(Lines(tables) == "");

@@ -1,13 +1,15 @@
 #include "graph/lift/any_export/decomposed.h"
 
+#include <utility>
+
 #include "graph/base/ablation.h"
 #include "graph/layers/edit.h"
 
 namespace vramplan {
 
-DecomposedTable::DecomposedTable(const std::vector<DecomposedRow>& rows) {
-  rows_.reserve(rows.size());  // by_root_ points into them
-  for (const DecomposedRow& row : rows) {
+DecomposedTable::DecomposedTable(std::vector<DecomposedRow> rows) : given_(std::move(rows)) {
+  rows_.reserve(given_.size());  // by_root_ points into them
+  for (const DecomposedRow& row : given_) {
     rows_.push_back(
         {Form(row.form), ParseCall(row.call), row.call + std::string(" of ") + row.form, row.exporter, row.finish});
     for (const std::string_view op : rows_.back().form.roots()) by_root_[op].push_back(rows_.size() - 1);

@@ -40,7 +40,9 @@ struct DecomposedRow {
 
 class DecomposedTable {
  public:
-  explicit DecomposedTable(const std::vector<DecomposedRow>& rows);
+  explicit DecomposedTable(std::vector<DecomposedRow> rows);
+  // As they were given: the first that matches is taken.
+  const std::vector<DecomposedRow>& rows() const { return given_; }
   // The call that the layer at `place` is the end of.
   std::optional<Layer> CallAt(const Uses& uses, size_t place) const;
 
@@ -52,9 +54,14 @@ class DecomposedTable {
     Exporter exporter;
     FinishCall finish;
   };
+  std::vector<DecomposedRow> given_;
   std::vector<Row> rows_;
   std::unordered_map<std::string_view, std::vector<size_t>> by_root_;
 };
+
+const DecomposedTable& DecomposedCalls();
+const DecomposedTable& DecomposedLosses();
+const DecomposedTable& DecomposedWeightNorms();
 
 void GatherDecomposedCalls(Layers* layers);
 

@@ -199,6 +199,8 @@ bool ReducesAs(const DecomposedMatch& found, std::string_view name, Layer* call)
   return true;
 }
 
+}  // namespace
+
 // The rows of what any exporter takes apart. `var` is mean(d * d) of d = x - mean(x), with or without Bessel's
 // correction (symbolic_opset9.py, _var_mean).
 const DecomposedTable& DecomposedCalls() {
@@ -308,6 +310,8 @@ const DecomposedTable& DecomposedCalls() {
   });
   return table;
 }
+
+namespace {
 
 // Where the maximum was is counted along the whole image, as PyTorch does, by taking off a pool of windows of one
 // (symbolic_opset9.py, _max_pool): the pool itself gave these places.

@@ -8,10 +8,8 @@
 #include "graph/lift/any_export/decomposed.h"
 
 namespace vramplan {
-namespace {
-
 // Losses of each element, or of each sample.
-const DecomposedTable& Losses() {
+const DecomposedTable& DecomposedLosses() {
   static const DecomposedTable table({
       {"sub(mul(sub(-, y), x), log_sigmoid(x))", "bce_logits(x, y)"},
       {"sub(mul(sub(-, y), x), mul(add(mul((sub(p) | p))), log_sigmoid(x)))", "bce_logits(x, y, -, p)"},
@@ -45,6 +43,8 @@ const DecomposedTable& Losses() {
   return table;
 }
 
+namespace {
+
 // kl_div's batchmean and others divide behind the call.
 bool IsWhole(const Layer* layer, std::string_view op) {
   return layer != nullptr && layer->op == op && layer->outputs.size() == 1 && layer->attributes.Ints("dim").empty();
@@ -57,7 +57,7 @@ void GatherDecomposedLosses(Layers* layers) {
   std::map<size_t, Layer> calls;  // by the place of their last layer
   std::vector<ValueId> weights;
   for (const Layer& layer : layers->layers) {
-    std::optional<Layer> loss = Losses().CallAt(uses, uses.PlaceOf(&layer));
+    std::optional<Layer> loss = DecomposedLosses().CallAt(uses, uses.PlaceOf(&layer));
     if (!loss) continue;
     const Layer* last = &layer;
     std::string reduction = "none";

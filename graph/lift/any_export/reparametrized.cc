@@ -55,7 +55,9 @@ void DivideMagnitudes(Layers* layers) {
   }
 }
 
-const DecomposedTable& WeightNorms() {
+}  // namespace
+
+const DecomposedTable& DecomposedWeightNorms() {
   static const DecomposedTable table({
       {"mul(v, div(g, norm=norm(v)))", "weight_norm(v, g)", Exporter::kAny, IsWeightNormOfLayers},
       // A linear whose weight was made is a product with what it is transposed to, and a sum.
@@ -64,6 +66,8 @@ const DecomposedTable& WeightNorms() {
   });
   return table;
 }
+
+namespace {
 
 // The buffer of that name. A vector that an export of eval() only multiplies looks like a parameter in its file.
 ValueId BufferNamed(Layers* layers, const std::string& name) {
@@ -140,7 +144,7 @@ void GatherReparametrized(Layers* layers) {
   for (const Layer& layer : layers->layers) {
     if (layer.outputs.size() != 1) continue;
     std::optional<Layer> call = SpectralNorm(uses, layer, layers);
-    if (!call) call = WeightNorms().CallAt(uses, uses.PlaceOf(&layer));
+    if (!call) call = DecomposedWeightNorms().CallAt(uses, uses.PlaceOf(&layer));
     if (call) calls.emplace(uses.PlaceOf(&layer), std::move(*call));
   }
   PutCalls(layers, std::move(calls));

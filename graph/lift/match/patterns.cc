@@ -48,7 +48,7 @@ PatternRow Becomes(const std::string& form, std::string_view call, FinishDraft f
     });
   };
   const size_t name = form.find('=') < form.find('(') ? form.find('=') + 1 : 0;
-  return {form.substr(name, form.find('(') - name), match};
+  return {form.substr(name, form.find('(') - name), match, form, finish != nullptr};
 }
 
 const PatternRows& AllPatterns() {

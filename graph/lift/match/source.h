@@ -214,7 +214,9 @@ using MatchFunction = std::function<bool(PatternSource& source, NodeId root)>;
 struct PatternRow {
   std::string ops;  // "ReduceMean|ReduceSum"
   MatchFunction match;
-  std::string name = {};  // of the rules that tests/ablate leaves out: the family, the place in it, the operators
+  std::string form = {};      // of a row that Becomes made
+  bool has_condition = true;  // whether it may refuse what its form matches
+  std::string name = {};      // of the rules that tests/ablate leaves out: the family, the place in it, the operators
 };
 using PatternRows = std::vector<PatternRow>;
 

@@ -20,19 +20,6 @@ struct Described<WhatIf> {
 };
 
 template <>
-struct Described<Remedy> {
-  static constexpr const char* kName = "";
-  static Fields<Remedy> Make() {
-    return Fields<Remedy>()
-        .Has("options", "what to type besides", &Remedy::options)
-        .Has("device", "bytes on the device, at the batch that was asked for", &Remedy::needs)
-        .Has("verdict", "of that batch", &Remedy::verdict)
-        .Has("safe_batch", "", &Remedy::safe_batch)
-        .Has("largest_batch", "", &Remedy::largest_batch);
-  }
-};
-
-template <>
 struct Described<Serving::Row> {
   static constexpr const char* kName = "";
   static Fields<Serving::Row> Make() {

@@ -26,6 +26,15 @@ Fields<Note> Described<Note>::Make() {
       .Has("hint", "what to type, or to do; may be empty", &Note::hint);
 }
 
+Fields<Remedy> Described<Remedy>::Make() {
+  return Fields<Remedy>()
+      .Has("options", "what to type besides", &Remedy::options)
+      .Has("device", "bytes on the device, at the batch that was asked for", &Remedy::needs)
+      .Has("verdict", "of that batch", &Remedy::verdict)
+      .Has("safe_batch", "", &Remedy::safe_batch)
+      .Has("largest_batch", "", &Remedy::largest_batch);
+}
+
 Fields<Band> Described<Band>::Make() {
   return Fields<Band>().Has("low", "", &Band::low).Has("likely", "", &Band::likely).Has("high", "", &Band::high);
 }

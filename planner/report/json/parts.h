@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "planner/report/estimate.h"
+#include "planner/report/fit.h"
 #include "planner/report/parts/host.h"
 #include "planner/report/parts/segments.h"
 #include "planner/report/parts/sweep_laws.h"
@@ -54,6 +55,11 @@ template <>
 struct Described<Band> {
   static constexpr const char* kName = "band";
   static Fields<Band> Make();
+};
+template <>
+struct Described<Remedy> {
+  static constexpr const char* kName = "";
+  static Fields<Remedy> Make();
 };
 template <>
 struct Described<DeviceBand> {

@@ -119,6 +119,8 @@ struct Described<PlanReport> {
              [](const PlanReport& of) {
                return of.instead ? std::optional(PlanOf{*of.instead, of.device.context.likely}) : std::nullopt;
              })
+        .May("remedies", "options that make a named model fit, where no plan surely does",
+             [](const PlanReport& of) { return of.remedies.empty() ? std::nullopt : std::optional(of.remedies); })
         .Has("safe_batch", "the largest with the chosen plan's settings",
              [](const PlanReport& of) { return OrNone(of.safe_batch); })
         .Has("device", "how sure the bytes on the device are",

@@ -187,18 +187,6 @@ std::string VerdictLine(const Fit& fit) {
                                       : "; " + BatchesText(card.largest, card.safe_batch));
 }
 
-// "with --lora 16 --checkpoint all it fits: 20.08 GiB, batch 1 is safe"; "... it is tight: ...".
-std::string RemedyText(const Remedy& remedy, const Fit& fit) {
-  const Mode mode = fit.head.mode;
-  std::string text = "with " + remedy.options + (remedy.verdict == Verdict::kTight ? " it is tight: " : " it fits: ") +
-                     ToString(remedy.needs);
-  if (!fit.head.model.has_batch) return text;
-  if (remedy.safe_batch == 0) return text + ", up to " + BatchText(mode, remedy.largest_batch) + " may fit";
-  text += ", " + BatchText(mode, remedy.safe_batch) +
-          (mode == Mode::kServe && remedy.safe_batch > 1 ? " are safe" : " is safe");
-  return text;
-}
-
 std::string PrintServing(const Serving& serving, const Style& style) {
   TextTable table({{"tokens of a sequence", kRight}, {"sequences safe", kRight}, {"may fit", kRight}});
   for (const Serving::Row& row : serving.rows)
@@ -216,6 +204,17 @@ std::string CheckpointingText(const LadderRow& row) {
   return std::to_string(row.checkpointed) + (row.checkpointed == 1 ? " module" : " modules");
 }
 
+std::string RemedyText(const Remedy& remedy, const AnswerHead& head) {
+  const Mode mode = head.mode;
+  std::string text = "with " + remedy.options + (remedy.verdict == Verdict::kTight ? " it is tight: " : " it fits: ") +
+                     ToString(remedy.needs);
+  if (!head.model.has_batch) return text;
+  if (remedy.safe_batch == 0) return text + ", up to " + BatchText(mode, remedy.largest_batch) + " may fit";
+  text += ", " + BatchText(mode, remedy.safe_batch) +
+          (mode == Mode::kServe && remedy.safe_batch > 1 ? " are safe" : " is safe");
+  return text;
+}
+
 std::string PrintFit(const Fit& fit, const Style& style) {
   const AnswerHead& head = fit.head;
   const CardFit& card = fit.card;
@@ -231,7 +230,7 @@ std::string PrintFit(const Fit& fit, const Style& style) {
     add(style.verbose ? PrintBottleneck(fit, refused) : PrintBriefly(fit, refused, style.width - 2));
   }
   add(PoolText(card.device, Needs(card)));
-  for (const Remedy& remedy : fit.remedies) add(RemedyText(remedy, fit));
+  for (const Remedy& remedy : fit.remedies) add(RemedyText(remedy, head));
   if (style.verbose && !fit.kept) {
     for (const WhatIf& other : fit.what_if) add(WhatIfText(fit, other));
   } else if (!fit.kept) {

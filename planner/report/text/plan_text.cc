@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "graph/base/text_table.h"
 #include "planner/report/parts/breakdown.h"
@@ -88,8 +89,12 @@ std::string Proof(const PlanReport& report, const Style& style) {
     if (report.ideal->overhead) ideal += "; a schedule of " + PercentText(*report.ideal->overhead) + " was found";
     text += Indented(ideal, style);
   }
+  constexpr size_t kPrinted = 16;  // a large model has dozens, all of which are in the code and in the JSON
   std::string paths = "checkpointed:";
-  for (const std::string& path : plan.checkpoint) paths += " " + path;
+  const bool all = style.verbose || plan.checkpoint.size() <= kPrinted + 1;
+  for (const std::string& path : std::span(plan.checkpoint).first(all ? plan.checkpoint.size() : kPrinted))
+    paths += " " + path;
+  if (!all) paths += " and " + std::to_string(plan.checkpoint.size() - kPrinted) + " more (--verbose names them)";
   text += Indented(paths, style);
   if (plan.saved.empty()) return text;
   std::string calls = "saved inside:";
@@ -153,7 +158,7 @@ std::string Otherwise(const PlanReport& report, const Style& style) {
   const std::string alone = ExceedsAlone(parts, capacity), zero = ZeroInWords(parts, capacity);
   if (!alone.empty() && zero.find(alone) == std::string::npos)
     add(alone + ", and the allocator may take " + ToString(capacity));
-  add(zero);
+  if (report.remedies.empty()) add(zero);  // it is about the step as it is
   add("in all: parameters " + ToString(parts.parameters) + ", gradients " + ToString(parts.gradients) +
       ", optimizer state " + ToString(parts.optimizer_state) + ", the rest " + ToString(parts.rest));
   return text;
@@ -170,6 +175,7 @@ std::string PlanInWords(const Plan& plan, const std::string& optimizer) {
 
 std::string PrintPlan(const PlanReport& report, const Style& style) {
   std::string text = VerdictText(report) + PrintAssumptions(report.assumptions, style, report.safe_batch > 0);
+  for (const Remedy& remedy : report.remedies) text += Indented(RemedyText(remedy, report.head), style);
   text += report.decision.chosen ? Proof(report, style) : Otherwise(report, style);
   text += PrintSpec(report.head.spec, style);
   if (report.decision.chosen) text += "\n" + Plans(report, style);

@@ -14,13 +14,13 @@
 namespace vramplan {
 namespace {
 
-constexpr int64_t kMiB = int64_t{1} << 20;
+constexpr int64_t kMebibyte = int64_t{1} << 20;
 
 AllocatorConfig RandomConfig(testing::Dice& dice) {
   AllocatorConfig config;
   config.expandable_segments = dice.OneIn(3);
   if (dice.OneIn(8)) config.large_segment_size = Bytes::MiB(dice.Between(6, 20) * 2);
-  const int64_t least = std::max<int64_t>(20, config.large_segment_size.count() / kMiB);
+  const int64_t least = std::max<int64_t>(20, config.large_segment_size.count() / kMebibyte);
   if (dice.OneIn(3)) config.max_split_size = Bytes::MiB(dice.Between(least, least + 30));
   config.max_non_split_rounding = Bytes::MiB(dice.OneIn(3) ? dice.Between(least, least + 20) : least);
   if (dice.OneIn(3)) config.per_process_memory_fraction = static_cast<double>(dice.Between(1, 99)) / 100;
@@ -33,10 +33,11 @@ AllocatorConfig RandomConfig(testing::Dice& dice) {
 }
 
 int64_t RandomSize(testing::Dice& dice, bool large) {
-  constexpr int64_t kEdges[] = {512, kMiB, 2 * kMiB, 10 * kMiB, 12 * kMiB, 20 * kMiB, 40 * kMiB};
+  constexpr int64_t kEdges[] = {512,           kMebibyte, 2 * kMebibyte, 10 * kMebibyte, 12 * kMebibyte, 20 * kMebibyte,
+                                40 * kMebibyte};
   if (dice.OneIn(4)) return std::max<int64_t>(1, kEdges[dice.Between(0, 6)] + dice.Between(-2, 2) * 256);
-  if (!large || dice.OneIn(4)) return dice.Between(1, dice.OneIn(2) ? 4096 : kMiB);
-  return dice.Between(kMiB, dice.OneIn(4) ? 90 * kMiB : 14 * kMiB);
+  if (!large || dice.OneIn(4)) return dice.Between(1, dice.OneIn(2) ? 4096 : kMebibyte);
+  return dice.Between(kMebibyte, dice.OneIn(4) ? 90 * kMebibyte : 14 * kMebibyte);
 }
 
 // The picture that the quick one gives of itself must add up.
@@ -60,10 +61,11 @@ bool AddsUp(const CachingAllocator& allocator, bool expandable) {
   return sums == allocator.statistics();
 }
 
-std::string RunTrace(uint64_t seed) {
+std::string RunSlowTrace(uint64_t seed) {
   testing::Dice dice(seed);
   const AllocatorConfig config = RandomConfig(dice);
-  const Bytes capacity = Bytes::Of(dice.Between(30, dice.OneIn(3) ? 1000 : 200) * kMiB + dice.Between(0, kMiB));
+  const Bytes capacity =
+      Bytes::Of(dice.Between(30, dice.OneIn(3) ? 1000 : 200) * kMebibyte + dice.Between(0, kMebibyte));
   CachingAllocator quick(capacity, config);
   testing::SlowAllocator slow(capacity, config);
   struct Live {
@@ -106,7 +108,7 @@ TEST_CASE("the quick allocator and the slow one agree on random traces") {
   const uint64_t begin = first != nullptr ? std::strtoull(first, nullptr, 10) : 0;
   const uint64_t traces = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 3000;
   for (uint64_t seed = begin; seed < begin + traces; ++seed) {
-    const std::string difference = RunTrace(seed);
+    const std::string difference = RunSlowTrace(seed);
     if (difference.empty()) continue;
     FAIL(difference);
   }

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -120,6 +121,20 @@ TEST_CASE("other plans: what a denoiser's script keeps beside it is told, and co
   CHECK(said.out.find("adapters in fp32)") != std::string::npos);
   CHECK(said.out.find("--resident 1720MiB counts") != std::string::npos);
   CHECK(Do("fit sdxl --lora 4 --resident 1720MiB --gpu rtx-4090").out.find("no VAE") == std::string::npos);
+}
+
+TEST_CASE("other plans: plan says what fit does where none of its plans surely fits") {
+  const std::string question = " llama-3.2-1b --dim sequence=2048 --gpu gtx-1060 --batch 1";
+  const auto remedies = [&](const std::string& verb) {
+    std::istringstream lines(Do(verb + question).out);
+    std::string found;
+    for (std::string line; std::getline(lines, line);)
+      if (line.starts_with("  with --")) found += line + "\n";
+    return found;
+  };
+  CHECK(remedies("plan").find("--lora 16 --quant nf4,double --checkpoint all it fits: ") != std::string::npos);
+  CHECK(remedies("plan") == remedies("fit"));
+  CHECK(Do("plan gpt2 --gpu t4").out.find("  with --") == std::string::npos);
 }
 
 TEST_CASE("other plans: what does not go together is refused in one line") {

@@ -40,7 +40,7 @@ void CheckInOrder(const std::string& json, const std::vector<std::string>& membe
   }
 }
 
-std::string BytesOf(const std::string& path) {
+std::string ContentsOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
@@ -180,7 +180,7 @@ TEST_CASE("a length of 0 that the model cannot have: the option is named") {
 TEST_CASE("bad input: one line on stderr that says what to type, nothing on stdout, the right exit code") {
   const ScratchFile text("text.onnx", "<html>not a model</html>"), empty("empty.onnx", "");
   const ScratchFile half("half.onnx",
-                         BytesOf(std::string(VRAMPLAN_SOURCE_DIR) + "/models/resnet50.onnx").substr(0, 3000));
+                         ContentsOf(std::string(VRAMPLAN_SOURCE_DIR) + "/models/resnet50.onnx").substr(0, 3000));
   struct Row {
     std::string line;
     int exit_code;
@@ -470,7 +470,7 @@ TEST_CASE("--out writes the answer to a file and nothing to the terminal") {
   const Said said = Do("estimate MODELS/mlp.onnx --format json --out " + file.path());
   CHECK_EQ(said.exit_code, 0);
   CHECK_EQ(said.out, "");
-  CHECK_EQ(BytesOf(file.path()), Do("estimate MODELS/mlp.onnx --format json").out);
+  CHECK_EQ(ContentsOf(file.path()), Do("estimate MODELS/mlp.onnx --format json").out);
 }
 
 }  // namespace

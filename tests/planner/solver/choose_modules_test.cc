@@ -3,7 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
 #include <random>
+
+#include "planner/solver/wrapped_modules.h"
 
 namespace vramplan {
 namespace {
@@ -73,6 +76,37 @@ TEST_CASE("levels: an inner call that is away inside an outer one does not count
   CHECK_EQ(profile.Levels({true, false}), std::vector<int64_t>{5, 9, 5, 9, 5});
   CHECK_EQ(profile.Levels({false, true}), std::vector<int64_t>{5, 6, 9, 6, 6});
   CHECK_EQ(profile.Levels({true, true}), std::vector<int64_t>{5, 6, 5, 6, 6});
+}
+
+TEST_CASE(
+    "one module at a time gives the levels of the whole set, nested calls and calls that must be alone included") {
+  std::mt19937 random(7);
+  int conflicts = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    ModuleProfile profile = RandomChain(12, seed);
+    // A third level of nesting, a module of two calls, and moments that several calls share.
+    for (size_t c = 0; c + 1 < profile.calls.size(); ++c)
+      if (profile.calls[c].around >= 0 && profile.calls[c + 1].around == profile.calls[c].around && seed % 2 == 0)
+        profile.calls[c + 1].around = static_cast<int>(c);
+    for (ProfiledCall& call : profile.calls) call.again -= call.again % 3 == 2 ? 1 : 0;
+    profile.modules[1].calls.push_back(profile.modules.back().calls[0]);
+    profile.calls[profile.modules.back().calls[0]].module = 1;
+    profile.modules.pop_back();
+    profile.modules[seed % profile.modules.size()].alone = true;
+    const int64_t most = profile.Highest(profile.None()) * 3 / 4;
+    WrappedModules wrapped(profile, most);
+    for (int step = 0; step < 200; ++step) {
+      wrapped.Toggle(random() % profile.modules.size());
+      double excess = 0;
+      for (const int64_t level : profile.Levels(wrapped.set()))
+        excess += static_cast<double>(std::max<int64_t>(0, level - most));
+      const bool allowed = profile.Allows(wrapped.set());
+      conflicts += allowed ? 0 : 1;
+      REQUIRE(wrapped.Within() == (allowed && excess == 0));
+      REQUIRE(wrapped.Excess() == (allowed ? excess : std::numeric_limits<double>::infinity()));
+    }
+  }
+  CHECK(conflicts > 100);
 }
 
 TEST_CASE(

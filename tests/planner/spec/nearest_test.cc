@@ -27,6 +27,8 @@ TEST_CASE("suggestions: nearest first, what the word begins, nothing when all ar
   CHECK_EQ(Nearest("sg", names), std::vector<std::string>{"sgd", "sgd-momentum"});
   CHECK_EQ(Nearest("ADAM", names), std::vector<std::string>{"adam", "adamw"});
   CHECK_EQ(Nearest("lion", names), std::vector<std::string>{});
+  CHECK_EQ(Nearest("llama3", {"gpt2", "llama-3-8b", "llama-2-7b", "meta-llama/Llama-3-8B"}),
+           std::vector<std::string>{"llama-3-8b"});
   CHECK_EQ(SuggestNearest("adamm", names), "did you mean adam or adamw?");
   CHECK_EQ(SuggestNearest("lion", names), "");
   CHECK_EQ(JoinChoices({"a"}), "a");
