@@ -160,7 +160,7 @@ class Form::Matcher {
       : form_(form), calls_(calls), match_(*match), accept_(accept), mismatch_(mismatch) {}
 
   bool Root(int32_t call) {
-    const Part& part = form_.parts_[static_cast<size_t>(form_.root_)];
+    const Part& part = form_.At(form_.parsed_->root);
     if (!IsOneOfOps(part.ops, calls_.OpOf(call))) return false;
     if (!part.name.empty()) match_.values.emplace_back(part.name, calls_.ResultOf(call));
     match_.calls.push_back(call);
@@ -179,7 +179,7 @@ class Form::Matcher {
   bool Operands(const Part& part, int32_t call, const Goal* rest) {
     std::array<Goal, kMostOperands> goals;
     size_t count = 0;
-    for (int p = part.first; p >= 0; p = form_.parts_[static_cast<size_t>(p)].next) {
+    for (int p = part.first; p >= 0; p = form_.At(p).next) {
       CHECK(count < kMostOperands);
       goals[count] = {p, call, count, nullptr};
       ++count;
@@ -195,7 +195,7 @@ class Form::Matcher {
   bool Reach(const Goal* goal) {
     if (goal == nullptr) return accept_(match_) || No(Reason::kRefused, {}, {});
     const size_t values = match_.values.size(), numbers = match_.numbers.size(), calls = match_.calls.size();
-    if (Try(form_.parts_[static_cast<size_t>(goal->part)], *goal)) return true;
+    if (Try(form_.At(goal->part), *goal)) return true;
     match_.values.resize(values);
     match_.numbers.resize(numbers);
     match_.calls.resize(calls);
@@ -205,7 +205,7 @@ class Form::Matcher {
   bool Try(const Part& part, const Goal& goal) {
     if (part.kind == Kind::kAnything) return Reach(goal.next);
     if (part.kind == Kind::kOneOf) {
-      for (int one = part.first; one >= 0; one = form_.parts_[static_cast<size_t>(one)].next) {
+      for (int one = part.first; one >= 0; one = form_.At(one).next) {
         const Goal chosen{one, goal.call, goal.operand, goal.next};
         if (Reach(&chosen)) return true;
       }
@@ -247,7 +247,7 @@ class Form::Matcher {
     if (mismatch_ == nullptr) return false;
     const size_t matched = match_.calls.size() + match_.values.size() + match_.numbers.size();
     if (!mismatch_->form.empty() && matched <= mismatch_->matched) return false;
-    *mismatch_ = {.form = *form_.text_,
+    *mismatch_ = {.form = form_.parsed_->text,
                   .reason = reason,
                   .wanted = part.ops.empty() ? part.name : part.ops,
                   .call = goal.call,
@@ -265,11 +265,11 @@ class Form::Matcher {
   Mismatch* mismatch_;
 };
 
-Form::Form(std::string text) : text_(std::make_shared<const std::string>(std::move(text))) {}
+Form::Form(std::string text) : parsed_(std::make_shared<Parsed>()) { parsed_->text = std::move(text); }
 
 // In front of the first bracket stands "name=clamp|maximum", perhaps without the name.
 std::vector<std::string_view> Form::roots() const {
-  const std::string_view text = *text_;
+  const std::string_view text = parsed_->text;
   std::string_view ops = text.substr(0, text.find('('));
   ops.remove_prefix(ops.find('=') + 1);
   std::vector<std::string_view> roots;
@@ -279,10 +279,10 @@ std::vector<std::string_view> Form::roots() const {
 
 bool Form::Matches(const CallGraph& calls, int32_t root, Match* match, const AcceptMatch& accept,
                    Mismatch* mismatch) const {
-  if (parts_.empty()) {
-    root_ = Parser(*text_, &parts_).Whole();
-    CHECK(parts_[static_cast<size_t>(root_)].kind == Kind::kCall);
-  }
+  std::call_once(parsed_->once, [this] {
+    parsed_->root = Parser(parsed_->text, &parsed_->parts).Whole();
+    CHECK(At(parsed_->root).kind == Kind::kCall);
+  });
   *match = {};
   return Matcher(*this, calls, match, accept, mismatch).Root(root);
 }

@@ -24,6 +24,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -141,9 +142,16 @@ class Form {
   class Parser;
   class Matcher;
 
-  std::shared_ptr<const std::string> text_;  // that the parts point into
-  mutable std::vector<Part> parts_;          // read from the text when the form is first asked: most files ask few
-  mutable int root_ = 0;
+  // Read from the text when the form is first asked, by whichever thread: most files ask few.
+  struct Parsed {
+    std::string text;  // that the parts point into
+    std::once_flag once;
+    std::vector<Part> parts;
+    int root = 0;
+  };
+  const Part& At(int part) const { return parsed_->parts[static_cast<size_t>(part)]; }
+
+  std::shared_ptr<Parsed> parsed_;
 };
 
 // What a form is put together to: "silu(x)", "bce_logits(x, y, -, ~p)", "gelu(x, approximate=tanh)".
