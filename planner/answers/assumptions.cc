@@ -9,6 +9,8 @@
 #include "graph/layers/trained.h"
 #include "graph/lift/any_export/passes.h"
 #include "graph/lift/readings/readings.h"
+#include "graph/programs/layers_of_program.h"
+#include "planner/answers/kept_outputs.h"
 #include "planner/runtimes/runtime.h"
 #include "planner/spec/adapters.h"
 #include "planner/spec/backbones.h"
@@ -37,6 +39,11 @@ std::string Count(int count, const std::string& one, const std::string& many) {
 
 // A brief answer leaves out what its line of assumptions says in a word, so that it need not be laid out.
 bool IsLeftOut(const AssumedStep& step, bool said_elsewhere) { return said_elsewhere && step.brief; }
+
+// Whether the calls of the code are known, from Python or of a model that has a name.
+bool IsRecorded(const AssumedStep& step) {
+  return ProgramFor(step.prepared.graph.facts, step.spec.mode == Mode::kTrain, false) != nullptr;
+}
 
 // Of other layers, with the likely names, or with these.
 Result<PeaksByPhase> Peaks(const AssumedStep& step, const Layers& layers) {
@@ -201,6 +208,29 @@ std::optional<TestedAssumption> OtherOutputs(const AssumedStep& step) {
   return tested;
 }
 
+// The two doors differ here, and so do loops: a call that was recorded has a caller who holds what it returns.
+std::optional<TestedAssumption> KeptOutputs(const AssumedStep& step) {
+  if (step.spec.mode != Mode::kTrain || step.prepared.layers.recorded.empty() || IsLeftOut(step, true))
+    return std::nullopt;
+  TestedAssumption tested;
+  tested.assumption.code = "kept-outputs";
+  tested.assumption.said_elsewhere = true;  // of a named model docs/names.md says it
+  std::optional<Layers> other = HoldingTheLoss(step.prepared.layers);
+  if (other) {
+    tested.assumption.text =
+        "assumed: the loop holds all that the forward returns, outputs = model(...), until the next";
+    tested.assumption.settle = "loss = model(...).loss holds the loss alone, as transformers' Trainer does";
+  } else if (step.question.named != nullptr) {
+    other = HoldingTheLogits(step.prepared.layers);
+    tested.assumption.text =
+        "assumed: the loop holds the loss alone, loss = model(**batch).loss, as transformers' Trainer does";
+    tested.assumption.settle = "outputs = model(**batch) holds the logits, too, until the next forward";
+  }
+  if (!other) return std::nullopt;
+  tested.Add(Peaks(step, *other));
+  return tested;
+}
+
 std::optional<TestedAssumption> Names(const AssumedStep& step) {
   if (!step.prepared.lifetimes.AreGuessed()) return std::nullopt;
   TestedAssumption tested;
@@ -214,6 +244,9 @@ std::optional<TestedAssumption> Names(const AssumedStep& step) {
     if (*releases == step.prepared.lifetimes.likely) continue;
     tested.Add(Peaks(step, step.prepared.layers, *releases, step.spec));
   }
+  // Of recorded calls passes alone may have put something in between that nobody recorded.
+  const auto moves = [&](const PeaksByPhase& other) { return other.Peak() != step.requested; };
+  if (IsRecorded(step) && std::ranges::none_of(tested.others, moves)) return std::nullopt;
   return tested;
 }
 
@@ -384,8 +417,11 @@ std::vector<TestedAssumption> Alternatives(const AssumedStep& step) {
 // What was done already is no advice.
 std::string AdviceFor(const AssumedStep& step, std::string settle) {
   constexpr std::string_view kExport = "torch.onnx.export(dynamo=True)";
-  if (!settle.starts_with(kExport) || std::ranges::none_of(step.prepared.layers.layers, FromDynamo)) return settle;
-  return "vramplan.fit(model, inputs) in Python sees every call";
+  const bool recorded = IsRecorded(step);
+  if (!settle.starts_with(kExport) || (!recorded && std::ranges::none_of(step.prepared.layers.layers, FromDynamo)))
+    return settle;
+  return recorded ? "vramplan run on the script runs every line of it"
+                  : "vramplan.fit(model, inputs) in Python sees every call";
 }
 
 // With what its other answers give.
@@ -409,9 +445,9 @@ Assumption WithEnds(TestedAssumption tested, const AssumedStep& step, const Peak
 }
 
 using Ask = std::optional<TestedAssumption> (*)(const AssumedStep& step);
-constexpr Ask kQuestions[] = {FrozenParameters, FoldedNorms, Dropouts,    InPlace,         OtherLoss,
-                              OtherOutputs,     Names,       Teachers,    TargetsOfCopies, Backbones,
-                              Checkpoints,      AllTrained,  OlderPyTorch};
+constexpr Ask kQuestions[] = {FrozenParameters, FoldedNorms, Dropouts,   InPlace,     OtherLoss,
+                              OtherOutputs,     KeptOutputs, Names,      Teachers,    TargetsOfCopies,
+                              Backbones,        Checkpoints, AllTrained, OlderPyTorch};
 
 }  // namespace
 

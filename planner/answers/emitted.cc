@@ -36,6 +36,7 @@ std::optional<Finetuned> FinetunedOf(const Question& question, const AnswerHead&
   if (question.named == nullptr) return std::nullopt;
   Finetuned finetuned;
   finetuned.model = question.named->source;
+  finetuned.of_class = question.named->of_class;
   finetuned.lora = question.lora;
   if (finetuned.lora && finetuned.lora->targets.empty())
     finetuned.lora->targets = question.named->templates.lora_targets;

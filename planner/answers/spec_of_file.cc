@@ -56,13 +56,22 @@ std::optional<Precision> PrecisionOf(const Facts& facts) {
   return std::nullopt;
 }
 
-void TakePrecision(const Facts& facts, Question* question) {
+// Errors: what was asked about is neither that precision nor autocast around it. It is that of another model, after
+// model.float(), whose calls may be others: what the recording has in halves stays so.
+Status TakePrecision(const Facts& facts, Question* question) {
   TrainingSpec& spec = question->spec;
   const std::optional<Precision> precision = PrecisionOf(facts);
-  if (!precision || spec.framework.runtime != Runtime::kPyTorch) return;
-  if (spec.given.contains("precision") && spec.precision != *precision) return;
+  if (!precision || spec.framework.runtime != Runtime::kPyTorch) return Done();
+  if (spec.given.contains("precision") && spec.precision != *precision) {
+    if (IsAutocast(spec.precision)) return Done();
+    return Error{ErrorCode::kUsage, "--precision",
+                 "the parameters of " + question->model + " are in " + std::string(Name(*precision)) + ", and in " +
+                     std::string(Name(spec.precision)) + " it is another model",
+                 "leave --precision out, or write the file of the model in that precision"};
+  }
   spec.precision = *precision;
   spec.precision_of_file = true;
+  return Done();
 }
 
 }  // namespace
@@ -81,8 +90,7 @@ Status TakeSpecOfFile(Question* question) {
   const std::optional<Facts> facts = FactsIn(question->model);
   if (!facts) return Done();
   if (MayTake(*question) && facts->optimizer) TakeOptimizer(*facts->optimizer, question);
-  TakePrecision(*facts, question);
-  return Done();
+  return TakePrecision(*facts, question);
 }
 
 }  // namespace vramplan

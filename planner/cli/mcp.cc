@@ -99,10 +99,12 @@ Json Answered(const Json& id, const std::string& method, const Json& params, con
   }
   if (method != "tools/call") return Failure(id, kNoMethod, "there is no method " + method);
   const std::string name = StringIn(MemberOf(params, "name"));
-  if (!IsTool(name)) return Failure(id, kInvalidParams, "there is no tool " + name);
+  if (name.empty()) return Failure(id, kInvalidParams, "params.name is missing: give " + ToolNames());
+  if (!IsTool(name)) return Failure(id, kInvalidParams, "there is no tool " + name + ": give " + ToolNames());
   const Json none = Json::Object();
   const Json* arguments = MemberOf(params, "arguments");
-  const Result<ToolCommand> command = CommandOf(name, arguments == nullptr ? none : *arguments);
+  const bool given = arguments != nullptr && !std::holds_alternative<std::nullptr_t>(arguments->value());
+  const Result<ToolCommand> command = CommandOf(name, given ? *arguments : none);
   return Message(id).Set("result", command.ok() ? Called(name, *command, ask) : Refused(ToString(command.error())));
 }
 

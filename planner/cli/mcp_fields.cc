@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::string_view kOfWords = "abcdefghijklmnopqrstuvwxyz0123456789-";
 
-// "clip_grad_norm" of a tool that takes it as an option; empty: it takes no such thing.
+// "options.clip_grad_norm" of a tool that takes it so; "the command line's --save" of what an agent cannot give; empty: it
+// takes no such thing.
 std::string FieldOf(std::string_view tool, std::string_view flag) {
   if (flag == "--dim") return "dims";
   std::string name(flag.substr(2));
@@ -21,8 +22,8 @@ std::string FieldOf(std::string_view tool, std::string_view flag) {
                                             : tool == "explain" ? Verb::kExplain
                                                                 : Verb::kFit);
   });
-  const bool theirs = row != OptionRows().end() && !IsServersOwn(flag.substr(2));
-  return theirs ? "options." + name : std::string();
+  if (row == OptionRows().end()) return "";
+  return IsServersOwn(flag.substr(2)) ? "the command line's " + std::string(flag) : "options." + name;
 }
 
 // A command line stands there, and not an option alone.
@@ -53,7 +54,7 @@ std::string InFields(std::string_view tool, std::string_view text) {
     if (begins && from.starts_with("--")) {
       const std::string_view flag = from.substr(0, std::min(from.find_first_not_of(kOfWords), from.size()));
       if (const std::string field = FieldOf(tool, flag); !field.empty()) {
-        told += (types ? "give " : "") + field;
+        told += (!types ? "" : field.ends_with(flag) ? "type " : "give ") + field;
         at += static_cast<size_t>(flag.data() + flag.size() - rest.data());
         continue;
       }

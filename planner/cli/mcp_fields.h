@@ -2,6 +2,7 @@
 //
 //   InFields("fit", "--gpu: ... (hint: type --gpu h100-pcie)")   gpu: ... (hint: give gpu h100-pcie)
 //   InFields("fit", "type --clip-grad-norm 1")                   give options.clip_grad_norm 1
+//   InFields("explain", "--save keeps it")                       the command line's --save keeps it
 //   InFields("fit", "vramplan run --gpu t4 -- python x.py")      as it is: it is typed
 #pragma once
 

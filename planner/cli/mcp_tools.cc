@@ -224,7 +224,13 @@ class ToolLine {
   }
 
   Status Option(std::string_view argument, const std::string& option, const Json& value) {
+    const OptionRow* const row = RowCalled("--" + option);
     if (const auto* flag = std::get_if<bool>(&value.value())) {
+      if (row != nullptr && !row->is_flag()) {
+        return WrongArgument(
+            argument, std::string("takes ") + row->argument + ", and not " + (*flag ? "true" : "false"),
+            "give " + std::string(argument) + " as on the command line: --" + option + " " + row->argument);
+      }
       if (*flag) command_.words.push_back("--" + option);
       return Done();
     }
@@ -237,7 +243,7 @@ class ToolLine {
       return Done();
     }
     std::optional<std::string> text = TypedText(value);
-    if (const OptionRow* row = RowCalled("--" + option); row != nullptr && row->is_flag()) {
+    if (row != nullptr && row->is_flag()) {
       if (text != "true" && text != "false") return WrongArgument(argument, "is on or off", "give true or false");
       return Option(argument, option, Json(text == "true"));
     }
@@ -310,6 +316,12 @@ Json ToolList() {
     list.Push(std::move(one.Set("annotations", std::move(annotations))));
   }
   return list;
+}
+
+std::string ToolNames() {
+  std::vector<std::string> names;
+  for (const ToolRow& tool : Tools()) names.emplace_back(tool.name);
+  return JoinChoices(names);
 }
 
 Result<ToolCommand> CommandOf(std::string_view name, const Json& arguments) {

@@ -20,6 +20,8 @@ struct ToolCommand {
 };
 
 bool IsTool(std::string_view name);
+// "fit, plan, explain, models or gpus"
+std::string ToolNames();
 bool HasArgument(std::string_view tool, std::string_view argument);
 // An option that would write a file, or is the server's own business.
 bool IsServersOwn(std::string_view option);

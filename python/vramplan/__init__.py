@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import _arguments
 from ._apply import Applied, apply, suggest_batch_size
 from ._ask import estimate, fit, inspect, plan, sweep
 from ._errors import ExportError, InputError, NoCardError, UsageError, VramplanError
@@ -32,6 +33,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@_arguments.checked(model=_arguments.MODULE, mode=_arguments.TRAIN_OR_INFER)
 def export(model: Any, example_inputs: Any, path: Any, *, optimizer: Any = None, mode: str | None = None,
            weights: bool = False) -> Any:  # fmt: skip
     """Writes an ONNX file of a model that carries what ONNX has no place for (docs/facts.md).

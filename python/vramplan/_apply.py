@@ -6,7 +6,7 @@ import dataclasses
 import types
 from typing import TYPE_CHECKING, Any, Callable, ContextManager
 
-from . import _ask, _results
+from . import _arguments, _ask, _results
 from ._errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ class Applied:
     """Whether `torch.amp.GradScaler` is needed."""
 
 
+@_arguments.checked(model=_arguments.MODULE, optimizer=_arguments.LIVE_OPTIMIZER)
 def apply(plan: _results.Plan, model: torch.nn.Module, optimizer: Any = None) -> Applied:
     """Applies a plan in place: checkpoints its modules and chooses the optimizer's implementation.
 
@@ -37,11 +38,16 @@ def apply(plan: _results.Plan, model: torch.nn.Module, optimizer: Any = None) ->
     """
     if not plan.code:
         raise UsageError("plan", "no plan fits, so there is nothing to apply", plan.verdict)
+    if plan.emit not in ("pytorch", "pytorch-sac"):
+        raise UsageError("plan", f"its code is that of emit={plan.emit!r}, which no model is given", "leave emit out")
     if optimizer is not None and optimizer.state:
         raise UsageError("optimizer", "it has stepped already, and its state has a form", "apply the plan before")
     module = types.ModuleType("vramplan_plan")
     exec(compile(plan.code, "<vramplan plan>", "exec"), module.__dict__)
-    made = module.prepare(model)
+    try:
+        made = module.prepare(model)
+    except KeyError as error:  # its modules have other names
+        raise UsageError("model", f"it is not the one that was planned: {error.args[0]}", "give the model that plan was given") from error
     if optimizer is not None:
         for group in optimizer.param_groups:
             for name in ("fused", "foreach"):
@@ -51,6 +57,7 @@ def apply(plan: _results.Plan, model: torch.nn.Module, optimizer: Any = None) ->
     return Applied(made, optimizer, module.BATCH, module.ACCUMULATE, module.autocast, module.SCALER)
 
 
+@_arguments.checked()
 def suggest_batch_size(
     model: _ask.Model, example_inputs: Any = None, *, gpu: str | None = None, power_of_two: bool = False,
     safe: bool = True, **question: Any,
@@ -66,6 +73,9 @@ def suggest_batch_size(
 
     Raises UsageError where not even a batch of 1 fits.
     """
+    cards = _ask.cards_of(gpu)
+    if cards is not None and (cards == "all" or "," in cards):
+        raise UsageError("gpu", f"{cards!r} names several cards, and a batch is suggested for one", f'give gpu="t4"; vramplan.fit(..., gpu="{cards}") answers for each')
     if gpu is None and not {"gpu_memory", "profile"} & question.keys():
         gpu = "auto"
     fit = _ask.fit(model, example_inputs, gpu=gpu, **question)

@@ -9,7 +9,8 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence, Union
 
-from . import _binary, _results
+from . import _arguments, _binary, _results
+from ._arguments import is_path
 from ._errors import ExportError, UsageError, VramplanError
 
 if TYPE_CHECKING:
@@ -50,28 +51,14 @@ _LOSS_FUNCTIONS = {
 _NEWEST = (2, 15)  # that the model of the allocator knows
 
 
-def _is_path(model: Any) -> bool:
-    return isinstance(model, (str, os.PathLike))
-
-
-def _check(model: Any) -> None:
-    """Whether it is something that can be asked about."""
-    torch = sys.modules.get("torch")  # without it there is no module
-    if _is_path(model) or (torch is not None and isinstance(model, torch.nn.Module)):
-        return
-    if isinstance(model, type):
-        name = model.__name__
-        raise UsageError("model", f"{name} is a class, and not a model that was made of it", f"give {name}(...)")
-    what = "None" if model is None else f"of type {type(model).__name__}"
-    raise UsageError("model", f"it is {what}, and no model", "give a name, the path of a file, or a torch.nn.Module")
-
-
 def _check_inputs(example_inputs: Any) -> None:
     from ._exporting import split_inputs
 
     if example_inputs is None:
         raise UsageError("example_inputs", "a model needs some", "give a tensor, a tuple of arguments, or a dict")
-    arguments, _ = split_inputs(example_inputs)
+    arguments, keywords = split_inputs(example_inputs)
+    if not all(isinstance(name, str) for name in keywords):
+        raise UsageError("example_inputs", "their keys are no names", "give a dict of the forward's keyword arguments")
     if arguments and all(type(one) is int for one in arguments):
         shape = ", ".join(map(str, arguments))
         raise UsageError("example_inputs", "they are numbers, which may be a shape", f"give torch.zeros({shape})")
@@ -115,12 +102,9 @@ def _framework() -> str | None:
     return f"pytorch@{major}.{min(minor, _NEWEST[1])}" if major == _NEWEST[0] else None
 
 
-def _cards(gpu: Any) -> str | None:
-    if gpu is None or isinstance(gpu, str):
-        return gpu
-    if isinstance(gpu, (list, tuple)) and gpu and all(isinstance(one, str) for one in gpu):
-        return ",".join(gpu)
-    raise UsageError("gpu", f"{gpu!r} is no card's name", 'give gpu="t4", a list of such names, or "auto" for this machine\'s card')
+def cards_of(gpu: str | Sequence[str] | None) -> str | None:
+    """As --gpu takes them."""
+    return gpu if gpu is None or isinstance(gpu, str) else ",".join(gpu)
 
 
 def arguments_of(
@@ -137,7 +121,7 @@ def arguments_of(
 ) -> list[str]:
     """The command line behind the file."""
     arguments: list[str] = []
-    cards = _cards(gpu)
+    cards = cards_of(gpu)
     for flag, value in (("--gpu", cards), ("--batch", batch), ("--mode", mode), ("--precision", precision)):
         if value is not None:
             arguments += [flag, str(value).removeprefix("torch.")]
@@ -145,13 +129,14 @@ def arguments_of(
         arguments += _optimizer_arguments(optimizer)
     if loss is not None:
         arguments += ["--loss", _loss_name(loss)]
-    if isinstance(checkpoint, bool):
-        raise UsageError("checkpoint", f"{checkpoint} names no module", 'give paths of modules, or "all" of a model that is named')
-    for module in [checkpoint] if isinstance(checkpoint, str) else checkpoint:
+        asked = mode or (options or {}).get("mode")
+        if getattr(loss, "reduction", "mean") == "none" and asked in (None, "train"):
+            stops = "grad can be implicitly created only for scalar outputs"
+            hint = "leave reduction out; or give its target, too: loss=lambda output, target: ..., which makes one number of it"
+            raise UsageError("loss", f'with reduction="none" it gives a number for each item, and PyTorch stops: {stops}', hint)
+    for module in [checkpoint] if isinstance(checkpoint, str) else checkpoint or ():
         arguments += ["--checkpoint", module]
     given = dict(options or {})
-    for name in {"out", "format"} & given.keys():
-        raise UsageError(name, "an answer is an object here", "write answer.text, answer.html or answer.json where you like")
     if is_model and "framework" not in given and (framework := _framework()) is not None:
         given["framework"] = framework
     for name, value in given.items():
@@ -161,7 +146,7 @@ def arguments_of(
         elif isinstance(value, dict):  # dim={"sequence": 512}
             for one, of in value.items():
                 arguments += [flag, f"{one}={of}"]
-        elif isinstance(value, (list, tuple)):
+        elif isinstance(value, _arguments.LISTS):
             for one in value:
                 arguments += [flag, str(one)]
         elif value is not False and value is not None:
@@ -190,6 +175,13 @@ def _may_ask_autocast(model: Any, precision: Any, options: dict[str, Any]) -> bo
     return not as_it_is or "precision" in str(options.get("over", "")) or "framework" in options
 
 
+def _types_for(model: Any, precision: Any, options: dict[str, Any]) -> Any:
+    from ._program import Types, types_for
+
+    several = "precision" in str(options.get("over", ""))
+    return Types() if several or "framework" in options else types_for(model, precision)
+
+
 @contextlib.contextmanager
 def _file(
     model: Any,
@@ -210,8 +202,7 @@ def _file(
     def about(path: str, verb: str, arguments: Sequence[str], private: str = "") -> _binary.Answer:
         return _binary.answer([verb, path, *arguments], private=private)
 
-    _check(model)
-    if _is_path(model):
+    if is_path(model):
         if example_inputs is not None:
             raise UsageError("example_inputs", "a name or a file needs none", "leave it out")
         yield functools.partial(about, os.fspath(model)), ()
@@ -230,8 +221,11 @@ def _file(
             if exported:
                 raise ExportError("model", "its operators are asked about")
             autocast = _may_ask_autocast(model, precision, options or {})
+            types = _types_for(model, precision, options or {})
+            if types.floating is not None:
+                around.append(f"asked about in {precision}: the answer is that of the model and its inputs after a cast to it")
             of_model = functools.partial(
-                record, model, example_inputs, path, optimizer=known, mode=asked, capability=card, autocast=autocast
+                record, model, example_inputs, path, optimizer=known, mode=asked, capability=card, autocast=autocast, types=types
             )
             try:
                 notes = of_model(criterion=criterion, guesses=guesses).notes
@@ -239,6 +233,8 @@ def _file(
                 if recorded:
                     raise
                 notes = of_model(criterion=criterion, guesses=True).notes
+        except UsageError:
+            raise
         except Exception as error:  # whatever the code does that tensors without values cannot follow
             if recorded:
                 why = str(error) if isinstance(error, NotRecorded) else first_line(error)
@@ -251,7 +247,7 @@ def _of_script(
     verb: str, model: Any, example_inputs: Any, question: dict[str, Any], batch: int | None, more: bool, refused: VramplanError
 ) -> Any:
     """What a script that runs the model answers. Raises `refused` where there can be none."""
-    if more or _is_path(model):  # options that a script would have to be told in its own way
+    if more or is_path(model):  # options that a script would have to be told in its own way
         raise refused
     from . import _script
     from ._exporting import batch_of, split_inputs, unwrapped
@@ -281,7 +277,7 @@ def _check_target(example_inputs: Any, target: Any) -> None:
 
 
 def _criterion(model: Any, loss: Any, target: Any, example_inputs: Any) -> Any:
-    if _is_path(model):
+    if is_path(model):
         raise UsageError("target", "a file's loss is known by its name alone", "leave it out")
     if loss is None or isinstance(loss, (str, type)) or not callable(loss):
         raise UsageError("target", "it is what a loss is called with", "give loss=torch.nn.functional.cross_entropy")
@@ -303,10 +299,9 @@ def _of_step(
 ) -> Any:
     """What "fit" or "estimate" answers: of the recorded calls; where they cannot be recorded, of a script that runs the
     model; where that cannot be, of calls with guesses for the values that the code looks at, and of an exported file. question: gpu, mode, precision, optimizer and loss, as the caller gave them."""
-    _check(model)
     criterion = None if target is None else _criterion(model, question["loss"], target, example_inputs)
     known = functools.partial(
-        arguments_of, is_model=not _is_path(model), batch=batch, checkpoint=checkpoint, options=options
+        arguments_of, is_model=not is_path(model), batch=batch, checkpoint=checkpoint, options=options
     )
     script = functools.partial(_of_script, verb, model, example_inputs, {**question, "target": target}, batch)
     try:
@@ -346,6 +341,7 @@ def _of_step(
         raise ExportError("model", f"{refused.text}, and no exporter takes it", hint) from error
 
 
+@_arguments.checked()
 def fit(
     model: Model,
     example_inputs: Any = None,
@@ -381,6 +377,7 @@ def fit(
     return _of_step("fit", model, example_inputs, question, batch, checkpoint, options, target)
 
 
+@_arguments.checked()
 def estimate(
     model: Model,
     example_inputs: Any = None,
@@ -397,7 +394,7 @@ def estimate(
 ) -> _results.Estimate:
     """The peak of a step at one batch, in bytes at four levels. The arguments are those of `fit`; `batch` is that of
     `example_inputs` unless it is given, and 1 of a file."""
-    if batch is None and example_inputs is not None:
+    if batch is None and example_inputs is not None and not is_path(model):
         from ._exporting import batch_of
 
         batch = batch_of(example_inputs)
@@ -405,6 +402,7 @@ def estimate(
     return _of_step("estimate", model, example_inputs, question, batch, checkpoint, options, target)
 
 
+@_arguments.checked()
 def plan(
     model: Model,
     example_inputs: Any = None,
@@ -413,18 +411,29 @@ def plan(
     batch: int | None = None,
     optimizer: Any = None,
     loss: Any = None,
+    emit: str = "pytorch",
     **options: Any,
 ) -> _results.Plan:
     """What to change so that `batch` fits on a card: precision, accumulation, checkpointed modules. `apply` does it.
-    The arguments are those of `fit`."""
+    The arguments are those of `fit`. emit: what `Plan.code` is, as of --emit: "hf", "sft", "deepspeed", ..."""
     arguments = arguments_of(
-        is_model=not _is_path(model), gpu=gpu, batch=batch, optimizer=optimizer, loss=loss, options=options
+        is_model=not is_path(model), gpu=gpu, batch=batch, optimizer=optimizer, loss=loss, options=options
     )
     precision = options.get("precision")
     with _file(model, example_inputs, optimizer, "train", gpu, precision=precision, options=options) as (about, notes):
-        return _results.Plan(about("plan", [*arguments, "--emit", "pytorch"]), notes)
+        return _results.Plan(about("plan", [*arguments, "--emit", emit]), notes, emit=emit)
 
 
+def _axes_of(over: str | dict[str, Any] | Sequence[str]) -> list[str]:
+    """As --over takes them. {"batch": "1:64:x2"} is as it is typed, and {"batch": 4} one value."""
+    if not isinstance(over, dict):
+        return [over] if isinstance(over, str) else list(over)
+    typed = lambda one: str(one).removeprefix("torch.")
+    of = lambda values: typed(values) if not isinstance(values, _arguments.LISTS) else ",".join(map(typed, values))
+    return [f"{name}={of(values)}" for name, values in over.items()]
+
+
+@_arguments.checked()
 def sweep(
     model: Model,
     example_inputs: Any = None,
@@ -437,14 +446,14 @@ def sweep(
 ) -> _results.Sweep:
     """How the memory grows. over: what changes: {"batch": [1, 2, 4], "precision": ["fp32", "amp-bf16"]}, or as it is typed,
     "batch=1:64:x2". The other arguments are those of `fit`."""
-    axes = [f"{name}={','.join(map(str, values))}" for name, values in over.items()] if isinstance(over, dict) else over
-    told = {"over": [axes] if isinstance(axes, str) else list(axes), **options}
-    arguments = arguments_of(is_model=not _is_path(model), gpu=gpu, optimizer=optimizer, loss=loss, options=told)
+    told = {"over": _axes_of(over), **options}
+    arguments = arguments_of(is_model=not is_path(model), gpu=gpu, optimizer=optimizer, loss=loss, options=told)
     asked = functools.partial(_file, precision=options.get("precision"), options=told)
     with asked(model, example_inputs, optimizer, options.get("mode"), gpu) as (about, notes):
         return _results.Sweep(about("sweep", arguments), notes)
 
 
+@_arguments.checked()
 def inspect(model: Model, example_inputs: Any = None, **options: Any) -> _results.Inspection:
     """What the file of a model says: inputs, parameters, operators."""
     with _file(model, example_inputs, None, None, exported=True) as (about, notes):

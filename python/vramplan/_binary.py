@@ -35,7 +35,14 @@ def binary() -> str:
 def ask(arguments: Sequence[str], text: str = "", private: str = "") -> str:
     """What the program prints to stdout. text: what it reads from stdin. private: a folder that the caller never sees, so
     that files in it have no more than their names. Raises what its exit code means, with its one line."""
-    run = subprocess.run([binary(), *arguments], capture_output=True, text=True, input=text)
+    program = binary()
+    try:
+        run = subprocess.run([program, *arguments], capture_output=True, text=True, input=text)
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise VramplanError("vramplan", f"{program} cannot be started: {why}", "see VRAMPLAN_BINARY, or pip install vramplan") from error
+    except ValueError as error:  # text that no command line holds
+        raise UsageError("vramplan", f"an argument cannot be passed on: {error}", "leave it out") from error
     out, err = (said.replace(private + os.sep, "") if private else said for said in (run.stdout, run.stderr))
     if run.returncode in _ANSWERS:
         return out

@@ -21,6 +21,7 @@ from torch.utils import _pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ._composites import is_composite
+from ._mistakes import check_types
 from ._storages import Storages
 
 MOST_VALUES = 1 << 20  # elements of a tensor whose values are kept
@@ -188,14 +189,19 @@ def _packet(func: Any) -> str:
 
 
 class Mode(_base_mode()):  # type: ignore[misc]
-    def __init__(self, values: Values, training: bool, guesses: bool = False) -> None:
+    def __init__(self, values: Values, training: bool, guesses: bool = False, strict: bool = False) -> None:
         TorchDispatchMode.__init__(self, _dispatch_key=torch._C.DispatchKey.PreDispatch)
         self.at = values
         self.recording = values.recording
         self.stack: list[int] = [-1]
         self.training = training
         self.guesses = guesses  # of values that only the data knows
+        self.strict = strict  # about types that PyTorch refuses and tensors without values take
         self.running = False  # an operator, whose inner calls are its own
+
+    def _module(self) -> str:
+        """The path of the module that is running."""
+        return self.recording.modules[self.stack[-1]][0] if self.stack[-1] >= 0 else ""
 
     # ------------------------------------------------------------------ values of small tensors
 
@@ -264,6 +270,8 @@ class Mode(_base_mode()):  # type: ignore[misc]
             if real is not None:
                 return real
             return self._guessed(name, before) if before else func(*args, **kwargs)
+        if self.strict and not torch.is_autocast_enabled(self.at.card):
+            check_types(name, args, kwargs, self._module())
         real = self._values_for(func, args, kwargs) if all(id(t) in self.at.known or _is_real(t) for t in before) else None
         self._note_leaves(before)
         numbers = {id(t): self.at.number_of(t) for t in before if self.at.on_card(t)}

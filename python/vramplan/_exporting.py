@@ -17,7 +17,7 @@ from torch.utils import _pytree
 
 from . import _facts, _lives
 from ._errors import ExportError, UsageError
-from ._forward import plain, samples_of
+from ._forward import Types, plain, samples_of
 
 _MAX_BATCH = 65536
 
@@ -297,6 +297,7 @@ def _take_programs(
     criterion: Any = None,
     guesses: bool = False,
     autocast: bool = True,
+    types: Types = Types(),
 ) -> list[str]:
     """Adds every call of the forward to the facts; what is to be told about that. Raises where the code does what no
     recording follows."""
@@ -309,7 +310,7 @@ def _take_programs(
         with _quiet():
             programs, checkpointed, notes = _program.record_program(
                 model, args, kwargs, batch_of((args, kwargs)) or 2, mode == "train", main_output,
-                capability or _program.T4, criterion, guesses, autocast,
+                capability or _program.T4, criterion, guesses, autocast, types,
             )  # fmt: skip
         facts.setdefault("programs", {}).update({mode + ending: program for ending, program in programs.items()})
         paths += [path for path in checkpointed if path not in paths]
@@ -329,20 +330,22 @@ def record(
     criterion: Any = None,
     guesses: bool = False,
     autocast: bool = True,
+    types: Types = Types(),
 ) -> Exported:
     """Writes a file of the model's calls alone: no exporter runs, no weight is read, nothing is traced or folded. Takes
     about a second, and three of a transformer with 7 B parameters. capability: of the card, for code that asks; None: that
     of a T4. criterion: a `_forward.Criterion`, which is recorded behind the model. guesses: code may look at flags and
-    numbers that only the data knows. autocast: somebody may ask about it (`_program.record_program`). Raises whatever the code raises on tensors without values; `export` remains then."""
+    numbers that only the data knows. autocast: somebody may ask about it (`_program.record_program`). types: of what is
+    recorded (`_program.types_for`). Raises whatever the code raises on tensors without values; `export` remains then."""
     from . import _carrier
 
     inputs = split_inputs(example_inputs)
     if criterion is not None and batch_of(inputs) == 1:
         criterion = criterion.resized(_doubled)
     args, kwargs = _with_two(inputs)
-    facts = _facts.model_facts(model, optimizer)
+    facts = _facts.model_facts(model, optimizer, types.of)
     facts["mode"] = "train" if mode == "train" else "eval"
-    notes = _take_programs(model, args, kwargs, (mode,), facts, capability, criterion, guesses, autocast)
+    notes = _take_programs(model, args, kwargs, (mode,), facts, capability, criterion, guesses, autocast, types)
     _carrier.write(path, facts)
     return Exported(os.fspath(path), "program", tuple(notes))
 

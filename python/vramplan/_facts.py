@@ -47,7 +47,10 @@ def optimizer_facts(optimizer: Any) -> dict[str, Any] | None:
     name = _qualified(kind)
     if isinstance(optimizer, type):
         # Its defaults, from an optimizer of one number.
-        optimizer = kind([torch.nn.Parameter(torch.zeros(1))], **({"lr": 0.1} if name.endswith("sgd.SGD") else {}))
+        try:
+            optimizer = kind([torch.nn.Parameter(torch.zeros(1))], **({"lr": 0.1} if name.endswith("sgd.SGD") else {}))
+        except Exception:  # one that needs more than parameters
+            return None
     settings = optimizer.param_groups[0]
     short = _OPTIMIZERS.get(name)
     if name == "torch.optim.sgd.SGD":
@@ -71,26 +74,28 @@ def optimizer_facts(optimizer: Any) -> dict[str, Any] | None:
     return facts
 
 
-def _tensors(named: Any, first: dict[int, str], trained: bool) -> list[dict[str, Any]]:
+def _tensors(named: Any, first: dict[int, str], trained: bool, type_of: Callable[[torch.Tensor], torch.dtype]) -> list[dict[str, Any]]:
     tensors: list[dict[str, Any]] = []
     for name, tensor in named:
         if id(tensor) in first:
             tensors.append({"name": name, "same_as": first[id(tensor)]})
             continue
         first[id(tensor)] = name
-        told: dict[str, Any] = {"name": name, "type": str(tensor.dtype).removeprefix("torch."), "shape": list(tensor.shape)}
+        told: dict[str, Any] = {"name": name, "type": str(type_of(tensor)).removeprefix("torch."), "shape": list(tensor.shape)}
         if trained and not tensor.requires_grad:
             told["trained"] = False
         tensors.append(told)
     return tensors
 
 
-def model_facts(model: torch.nn.Module, optimizer: Any = None) -> dict[str, Any]:
-    """All but the lives: what can be read off the module tree."""
+def model_facts(
+    model: torch.nn.Module, optimizer: Any = None, type_of: Callable[[torch.Tensor], torch.dtype] = lambda tensor: tensor.dtype
+) -> dict[str, Any]:
+    """All but the lives: what can be read off the module tree. type_of: what its tensors are said to be."""
     facts: dict[str, Any] = {"schema": SCHEMA, "mode": "train" if model.training else "eval"}
     first: dict[int, str] = {}
-    facts["parameters"] = _tensors(model.named_parameters(remove_duplicate=False), first, trained=True)
-    facts["buffers"] = _tensors(model.named_buffers(remove_duplicate=False), first, trained=False)
+    facts["parameters"] = _tensors(model.named_parameters(remove_duplicate=False), first, True, type_of)
+    facts["buffers"] = _tensors(model.named_buffers(remove_duplicate=False), first, False, type_of)
     if optimizer is not None:
         told = optimizer_facts(optimizer)
         if told is not None:
@@ -109,7 +114,7 @@ def called_functions() -> Iterator[list[str]]:
         name = _qualified(cls)
         if not name.startswith("torch.") and name not in found:
             found.append(name)
-        return apply.__func__(cls, *args, **kwargs)
+        return apply.__get__(None, cls)(*args, **kwargs)
 
     function.apply = classmethod(noting)  # type: ignore[assignment]
     try:

@@ -18,6 +18,18 @@ from torch.utils import _pytree
 from ._calls import MOST_VALUES, Mode, NotRecorded, Recording, Values, is_channels_last
 from ._facts import checkpoints_run_by, without_arguments
 from ._functions import recorded_functions
+from ._mistakes import check_loss, check_output
+
+@dataclasses.dataclass(frozen=True)
+class Types:
+    """In which types a forward is recorded."""
+
+    floating: torch.dtype | None = None  # of all parameters, buffers and inputs that are floating, as after model.float()
+    strict: bool = False  # whether operands of two types end the recording, as they end a step
+
+    def of(self, tensor: torch.Tensor) -> torch.dtype:
+        return self.floating if self.floating is not None and tensor.is_floating_point() else tensor.dtype
+
 
 T4 = (7, 5)  # the card that vramplan assumes where none is named
 
@@ -277,7 +289,9 @@ def record_forward(
     copied: bool = True,
     criterion: Criterion | None = None,
     guesses: bool = False,
+    types: Types = Types(),
 ) -> Recording:
+    """types: what the parameters and inputs are said to be, and whether types that PyTorch refuses are."""
     from torch._dispatch.python import enable_python_dispatcher
     from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -287,7 +301,7 @@ def record_forward(
 
     def fake_of(tensor: torch.Tensor) -> torch.Tensor:
         with fake_mode:
-            made = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=card)
+            made = torch.empty_strided(tensor.size(), tensor.stride(), dtype=types.of(tensor), device=card)
         if isinstance(tensor, torch.nn.Parameter):
             made = torch.nn.Parameter(made, requires_grad=tensor.requires_grad)
         return made
@@ -338,7 +352,7 @@ def record_forward(
     def never(_: None) -> torch.Tensor:
         raise NotRecorded("the forward goes backward itself")
 
-    mode = Mode(values, training, guesses)
+    mode = Mode(values, training, guesses, types.strict and not autocast)
     grad = contextlib.nullcontext() if training else torch.no_grad()
     with _stand_in(model, memo, training, copied) as mine:
         with fake_mode, grad, torch.autograd.graph.saved_tensors_hooks(dropped, never), _values_may_be_read():
@@ -350,7 +364,10 @@ def record_forward(
                         if ask_loss is not None:
                             recording.loss = len(recording.calls)
                             loss = ask_loss(out, target)
+                            check_loss(loss)
                             recording.loss = recording.loss if recording.loss < len(recording.calls) else None
+                        elif training:
+                            check_output(_pytree.tree_leaves(plain(out)), mine)
         recording.storages.stop()
 
         def storages_in(tree: Any) -> set[int]:

@@ -94,7 +94,7 @@ def recorded_functions(mode: Mode) -> Iterator[None]:
         save(context, *tensors)
 
     def applied(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        run = lambda: apply.__func__(cls, *args, **kwargs)
+        run = lambda: apply.__get__(None, cls)(*args, **kwargs)
         operands = [a for a in args if isinstance(a, torch.Tensor)]
         before = len(kept)
         # Inside of an operator of torch.library a function is the operator's own: it is one call.

@@ -19,8 +19,9 @@ from typing import Any, Callable
 import torch
 from torch.utils import _pytree
 
+from ._errors import UsageError
 from ._calls import CASTS, AsksCuda, NotRecorded, Recording, is_channels_last, is_creation
-from ._forward import T4, Criterion, record_forward, samples_of, tensors_of
+from ._forward import T4, Criterion, Types, record_forward, samples_of, tensors_of
 
 
 def _length(lengths: list[int], batches: list[int]) -> Any:
@@ -158,6 +159,24 @@ def type_in_halves(model: torch.nn.Module) -> torch.dtype | None:
     return next((half for half in (torch.bfloat16, torch.float16) if half in types), None)
 
 
+_NAMES = {torch.bfloat16: "bf16", torch.float16: "fp16", torch.float64: "fp64"}
+
+
+def types_for(model: torch.nn.Module, precision: Any) -> Types:
+    """The types in which a model is recorded for a question about a precision; None: its own.
+
+    The program makes halves of what is recorded in fp32, and leaves other types as they are. So a model in other types than
+    those that are asked about is recorded as it is after model.float(), with inputs in fp32."""
+    floating = {parameter.dtype for parameter in model.parameters() if parameter.is_floating_point()}
+    double = torch.float64 if floating == {torch.float64} else None
+    own = _NAMES.get(type_in_halves(model) or double, "fp32")
+    asked = own if precision is None else str(precision).removeprefix("torch.").replace("tf32", "fp32")
+    if asked == own:
+        return Types(strict=True)
+    pure = asked in (*_NAMES.values(), "fp32")
+    return Types(torch.float32, asked == "fp32") if pure and own != "fp32" else Types()
+
+
 def _cards() -> tuple[str, ...]:
     """Where tensors without values are said to be: on a card, as code that asks should see, and where that does not work
     on the host. PyTorch 2.6 with CUDA and without a driver ends the process at the first such operator; 2.10 and 2.15 do
@@ -177,6 +196,7 @@ def record_program(
     criterion: Criterion | None = None,
     guesses: bool = False,
     autocast: bool = True,
+    types: Types = Types(),
 ) -> tuple[dict[str, Any], list[str], list[str]]:
     """Programs of docs/facts.md by what their names end with, "" and "-amp", which is there where the code does something
     else under autocast; the paths of checkpointed modules; and what is to be told. guesses: values that only the data knows
@@ -201,7 +221,7 @@ def record_program(
             while True:
                 with contextlib.suppress(AsksCuda):
                     return record_forward(
-                        model, *resized, card, training, main_output, in_amp, capability, copied, loss, guesses
+                        model, *resized, card, training, main_output, in_amp, capability, copied, loss, guesses, types
                     )
 
         def of_batches(recordings: list[Recording], in_amp: bool) -> dict[str, Any]:
@@ -216,7 +236,7 @@ def record_program(
             first = record(batch, False)
             programs: dict[str, Any] = {}
             # The calls of a model in halves have its own types, and under autocast other ones.
-            halves = type_in_halves(model) is not None
+            halves = type_in_halves(model) is not None and types.floating is None
             with contextlib.suppress(Exception):  # code that does not run under autocast has no such facts
                 under = record(batch, True) if autocast or not halves else None
                 if under is not None and _alike(first, under) and not halves:
@@ -228,6 +248,8 @@ def record_program(
                     programs["-amp"] = of_batches([under], True)
             programs[""] = of_batches([first], False)
             return programs, first.checkpointed, sorted({*first.notes})
+        except UsageError:  # what ends a step of PyTorch, too
+            raise
         except Exception as raised:
             error = error or raised
     assert error is not None

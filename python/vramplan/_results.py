@@ -134,7 +134,7 @@ class Fit(Result):
 
 class Plan(Result):
     """What to change so that a batch fits and the least time is lost. The members of the chosen plan are the plan's own:
-    batch, accumulate, precision, optimizer_impl, checkpoint, peak, overhead."""
+    batch, accumulate, precision, optimizer_impl, checkpoint, peak, overhead. emit: what `code` is of."""
 
     @staticmethod
     def _named(json: dict[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,8 @@ sys.path[:0] = {path!r}
 asked = torch.load({file!r}, weights_only=False)
 model, inputs, train = asked["model"], asked["inputs"], asked["mode"] == "train"
 batch = int(sys.argv[1])
+types = {{"fp16": torch.float16, "bf16": torch.bfloat16, "fp64": torch.float64, "fp32": torch.float32, "tf32": torch.float32}}
+half = types.get(asked["precision"])
 def resized(value):
     if not isinstance(value, torch.Tensor): return value
     if value.dim() == 0 or value.shape[0] != asked["batch"] or asked["listed"]: return value.cuda()
@@ -32,8 +34,10 @@ def samples(value):  # a list has an item for each sample
     return {{k: samples(v) for k, v in value.items()}} if isinstance(value, dict) else value
 if asked["listed"]: inputs = samples(inputs)
 args, kwargs = torch.utils._pytree.tree_map(resized, inputs)
+if half:
+    typed = lambda value: value.to(half) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+    args, kwargs = torch.utils._pytree.tree_map(typed, (args, kwargs))
 given = torch.utils._pytree.tree_map(resized, asked["target"])
-half = {{"fp16": torch.float16, "bf16": torch.bfloat16, "fp64": torch.float64}}.get(asked["precision"])
 model = model.to(half).cuda() if half else model.cuda()
 model.train(train)
 autocast = {{"amp-fp16": torch.float16, "amp-bf16": torch.bfloat16}}.get(asked["precision"])

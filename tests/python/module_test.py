@@ -4,6 +4,7 @@ Run by tests/run; VRAMPLAN_BINARY names the program."""
 
 import copy
 import html
+import inspect
 import json
 import os
 import pathlib
@@ -62,7 +63,7 @@ class Answers(unittest.TestCase):
         plan = vramplan.plan(UNET, gpu="t4", batch=4096)
         self.assertEqual((plan.fits, plan.code, plan.peak), (False, "", None))
         with self.assertRaises(vramplan.UsageError):
-            vramplan.apply(plan, None)
+            vramplan.apply(plan, None)  # torch is not there, so nothing is a module
 
     def test_every_member_of_the_json_is_an_attribute(self):
         fit = vramplan.fit(UNET, gpu="t4")
@@ -128,11 +129,17 @@ class Answers(unittest.TestCase):
         self.assertEqual(len(vramplan.models()), len(_binary.ask_json(["models"])["models"]))
 
     def test_sweep(self):
-        for over in ({"batch": [1, 2], "precision": ["fp32", "amp-fp16"]}, ["batch=1,2", "precision=fp32,amp-fp16"]):
+        for over in (
+            {"batch": [1, 2], "precision": ["fp32", "amp-fp16"]},
+            {"batch": "1:2", "precision": ("fp32", "amp-fp16")},
+            {"batch": range(1, 3), "precision": "fp32,amp-fp16"},
+            ["batch=1,2", "precision=fp32,amp-fp16"],
+        ):
             sweep = vramplan.sweep(UNET, over=over)
             self.assertEqual(sweep.axes, ("batch", "precision"))
             self.assertEqual(len(sweep.rows), 4)
             self.assertLess(sweep.rows[0]["requested"], sweep.rows[-1]["requested"])
+        self.assertEqual([dict(row["values"]) for row in vramplan.sweep(UNET, over={"batch": 4}).rows], [{"batch": "4"}])
 
     def test_explain(self):
         told = vramplan.explain(OOM)
@@ -165,6 +172,70 @@ class Answers(unittest.TestCase):
         for asked in ({"checkpoint": True}, {"format": "json"}, {"out": "a.txt"}, {"precision": "float16"}):
             with self.assertRaises(vramplan.UsageError):
                 vramplan.fit("gpt2", gpu="t4", **asked)
+
+    def test_a_wrong_type_of_any_parameter_is_one_line(self):
+        """Every parameter of every public function; none of these starts the program."""
+        whatever = {"a": object()}  # is of no parameter's type, and holds none
+        functions = {
+            vramplan.fit: ("gpt2",), vramplan.estimate: ("gpt2",), vramplan.plan: ("gpt2",), vramplan.inspect: ("gpt2",),
+            vramplan.sweep: ("gpt2",), vramplan.suggest_batch_size: ("gpt2",), vramplan.run: (["a"],),
+            vramplan.explain: ("text",), vramplan.models: (), vramplan.apply: (None, None), vramplan.export: (None, None, None),
+        }  # fmt: skip
+        with unittest.mock.patch.object(_binary.subprocess, "run", side_effect=AssertionError("it was started")):
+            for function, first in functions.items():
+                parameters = inspect.signature(function).parameters
+                for name, parameter in parameters.items():
+                    if name in ("example_inputs", "target"):  # below: trees of any kind
+                        continue
+                    option = parameter.kind is parameter.VAR_KEYWORD
+                    place = list(parameters).index(name)
+                    given = [*first[:place], whatever] if place < len(first) else list(first)
+                    named = {"accumulate": whatever} if option else {name: whatever} if place >= len(first) else {}
+                    if function is vramplan.sweep and name != "over":
+                        named["over"] = "batch=1,2"
+                    with self.subTest(function=function.__name__, parameter=name):
+                        with self.assertRaises(vramplan.UsageError) as wrong:
+                            function(*given, *first[len(given) :], **named)
+                        self.assertIn(wrong.exception.subject, ("accumulate" if option else name, *list(parameters)[:place]))
+                        self.assertNotIn("\n", str(wrong.exception))
+                        self.assertTrue(wrong.exception.hint)
+
+    def test_what_a_wrong_argument_is_told(self):
+        fit = vramplan.fit(UNET, gpu="t4")
+        for ask, says in (
+            (lambda: vramplan.fit("gpt2", gpu="t4", optimizer=3), 'optimizer: it is 3 (hint: give "adamw", torch.optim.AdamW, or an optimizer)'),
+            (lambda: vramplan.fit("gpt2", gpu=["t4", 4]), "gpu: ['t4', 4] is no card's name"),
+            (lambda: vramplan.fit("gpt2", gpu="t4", batch=2.5), "batch: it is 2.5 (hint: give a whole number, such as batch=8)"),
+            (lambda: vramplan.fit("gpt2", gpu="t4", batch=True), "batch: it is True"),
+            (lambda: vramplan.fit("--help"), "model: '--help' begins with -"),
+            (lambda: vramplan.fit("gpt2", gpu="t4", help=True), "help: it is of the command line"),
+            (lambda: vramplan.fit("gpt2", gpu="t4", frozen=[["*"]]), "frozen: it is of type list (hint: give text, a number"),
+            (lambda: vramplan.models(3), "text: it is 3"),
+            (lambda: vramplan.models("--help"), "text: '--help' begins with -"),
+            (lambda: vramplan.explain(3), "message: it is 3"),
+            (lambda: vramplan.run("train.py 'a"), "command: no closing quotation"),
+            (lambda: vramplan.run([]), "command: it is empty"),
+            (lambda: vramplan.sweep("gpt2", over={"batch": []}), "over: the values of batch are of type list"),
+            (lambda: vramplan.apply(3, None), "plan: it is 3 (hint: give the Plan that vramplan.plan(model, inputs, ...) returned)"),
+            (lambda: vramplan.apply(fit, None), "plan: it is of type Fit (hint: give the Plan"),
+            (lambda: vramplan.export("gpt2", None, "a.onnx"), "model: it is 'gpt2', a name or a path (hint: give the torch.nn.Module"),
+            (lambda: vramplan.suggest_batch_size("gpt2", gpu="all"), "gpu: 'all' names several cards, and a batch is suggested for one"),
+            (lambda: vramplan.suggest_batch_size("gpt2", gpu=["t4", "l4"]), "gpu: 't4,l4' names several cards"),
+            (lambda: vramplan.fit("gpt2", gpu="t4", resident="1\0"), "vramplan: an argument cannot be passed on"),
+        ):  # fmt: skip
+            with self.assertRaises(vramplan.UsageError) as wrong:
+                ask()
+            self.assertTrue(str(wrong.exception).startswith(says), f"{wrong.exception} is not: {says}")
+        with self.assertRaisesRegex(vramplan.InputError, "no.log: no such file or directory"):
+            vramplan.explain(pathlib.Path("no.log"))
+        with unittest.mock.patch.dict(os.environ, {"VRAMPLAN_BINARY": "/nowhere/vramplan"}):
+            with self.assertRaisesRegex(vramplan.VramplanError, "/nowhere/vramplan cannot be started: no such file"):
+                vramplan.models()
+
+    def test_a_plan_as_the_configuration_of_a_library(self):
+        plan = vramplan.plan(UNET, gpu="t4", batch=8, optimizer="adamw", emit="hf")
+        self.assertIn("TrainingArguments", plan.code)
+        self.assertEqual((plan.emit, vramplan.plan(UNET, gpu="t4", batch=8).emit), ("hf", "pytorch"))
 
     def test_an_option_that_takes_one_value(self):
         with self.assertRaisesRegex(vramplan.UsageError, "--accumulate: is given twice, as 2 and 4"):

@@ -726,6 +726,108 @@ class Answers(unittest.TestCase):
             with self.assertRaisesRegex(vramplan.UsageError, says):
                 vramplan.fit(nn.Linear(8, 8), inputs, gpu="t4")
 
+    def test_what_ends_a_step_of_pytorch_is_told_as_it_tells_it(self):
+        class Quiet(nn.Module):
+            def __init__(self, context):
+                super().__init__()
+                self.fc, self.context = nn.Linear(8, 4), context
+
+            def forward(self, x):
+                with self.context():
+                    return self.fc(x)
+
+        x, y, images = torch.zeros(2, 8), torch.zeros(2, 4), torch.zeros(2, 3, 8, 8)
+        scalar, no_grad = "grad can be implicitly created only for scalar outputs", "element 0 of tensors does not require grad"
+        dtype = "mat1 and mat2 must have the same dtype, but got Float and BFloat16"
+        square = lambda out, target: (out - target).square()
+        for model, inputs, asked, says in (
+            (nn.Linear(8, 4), x, {"loss": square, "target": y}, r"loss: it gives \[2, 4\] numbers, .*" + scalar),
+            (nn.Linear(8, 4), x, {"loss": nn.MSELoss(reduction="none"), "target": y}, r"loss: it gives \[2, 4\] numbers, .*" + scalar),
+            (nn.Linear(8, 4), x, {"loss": nn.MSELoss(reduction="none")}, 'loss: with reduction="none" .*' + scalar),
+            (nn.Linear(8, 4), x, {"loss": lambda out, t: square(out, t).mean().detach(), "target": y}, "loss: .*" + no_grad),
+            (nn.Linear(8, 4), x, {"loss": lambda out, t: out.argmax(), "target": y}, "loss: .*" + no_grad),
+            (nn.Linear(8, 4), x, {"loss": lambda out, t: None, "target": y}, "loss: it gives a NoneType, and no tensor"),
+            (Quiet(torch.no_grad), x, {}, "model: its forward gives nothing with a gradient.*" + no_grad),
+            (Quiet(torch.inference_mode), x, {}, "model: its forward gives nothing with a gradient.*" + no_grad),
+            (nn.Linear(8, 4).bfloat16(), x, {}, r"example_inputs: PyTorch stops at linear: " + dtype),
+            (nn.Sequential(nn.Linear(8, 4)).bfloat16(), x, {"mode": "infer"}, r"example_inputs: PyTorch stops at 0 \(linear\): " + dtype),
+            (nn.Conv2d(3, 4, 3).bfloat16(), images, {}, r"Input type \(Float\) and weight type \(BFloat16\) should be the same"),
+            (nn.LayerNorm(8).bfloat16(), x, {}, "expected scalar type Float but found BFloat16"),
+        ):  # fmt: skip
+            for ask in (vramplan.fit, vramplan.estimate):
+                with self.subTest(says=says), self.assertRaisesRegex(vramplan.UsageError, says):
+                    ask(model, inputs, gpu="t4", **asked)
+        with self.assertRaisesRegex(vramplan.UsageError, dtype):
+            vramplan.plan(nn.Linear(8, 4).bfloat16(), x, gpu="a10")
+        # What trains, or is not to be trained.
+        for model, inputs, asked in (
+            (nn.Linear(8, 4), x, {"loss": lambda out, target: square(out, target).sum().reshape(1), "target": y}),
+            (nn.Linear(8, 4), x, {"loss": square, "target": y, "mode": "infer"}),
+            (Quiet(torch.no_grad), x, {"mode": "infer"}),
+            (nn.Linear(8, 4).bfloat16(), x, {"precision": "amp-bf16"}),  # autocast casts both
+            (nn.BatchNorm2d(3), images.bfloat16(), {}),
+        ):  # fmt: skip
+            vramplan.estimate(model, inputs, gpu="a10", **asked)
+
+    def test_pytorch_says_what_is_told(self):
+        """The texts above, as PyTorch has them."""
+        fc, x = nn.Linear(8, 4), torch.zeros(2, 8)
+        for step, says in (
+            (lambda: fc(x).backward(), "grad can be implicitly created only for scalar outputs"),
+            (lambda: fc(x).detach().sum().backward(), "element 0 of tensors does not require grad and does not have a grad_fn"),
+            (lambda: nn.Linear(8, 4).bfloat16()(x), "mat1 and mat2 must have the same dtype, but got Float and BFloat16"),
+        ):
+            with self.assertRaisesRegex(RuntimeError, says):
+                step()
+
+    def test_another_precision_than_the_models_own_is_that_of_a_cast_model(self):
+        make = lambda: nn.Sequential(nn.Linear(64, 64), nn.LayerNorm(64), nn.Linear(64, 8))
+        how = {"gpu": "a10", "optimizer": torch.optim.SGD, "loss": nn.CrossEntropyLoss()}
+        x = torch.zeros(4, 64)
+        for precision in ("fp32", "tf32", "fp16"):
+            cast = vramplan.estimate(make().bfloat16(), x.bfloat16(), precision=precision, **how)
+            self.assertEqual(cast.peak, vramplan.estimate(make(), x, precision=precision, **how).peak)
+            self.assertIn(f"asked about in {precision}", cast.notes[0].text)
+        own = vramplan.estimate(make().bfloat16(), x.bfloat16(), **how)
+        self.assertLess(own.peak.requested, cast.peak.requested + 1)
+        self.assertEqual([note.code for note in own.notes if note.code == "export"], [])
+        double = vramplan.estimate(make().double(), x.double(), precision="fp32", **how)
+        self.assertEqual(double.peak, vramplan.estimate(make(), x, precision="fp32", **how).peak)
+        with tempfile.TemporaryDirectory() as folder:  # of a file the calls are there, in its types
+            vramplan.export(make().bfloat16(), x.bfloat16(), folder + "/model.onnx")
+            with self.assertRaisesRegex(vramplan.UsageError, "--precision: the parameters of .* are in bf16, and in fp32 it is another model"):
+                vramplan.estimate(folder + "/model.onnx", precision="fp32")
+
+    def test_what_a_loop_holds_of_an_output_is_said(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(64, 4096)
+
+            def forward(self, x, labels):
+                logits = self.fc(x)
+                return {"loss": nn.functional.cross_entropy(logits.float(), labels), "logits": logits}
+
+        inputs = {"x": torch.zeros(2, 64), "labels": torch.zeros(2, dtype=torch.long)}
+        told = vramplan.estimate(Model(), inputs, batch=512, gpu="a10")
+        (held,) = (a for a in told.assumptions if a.code == "kept-outputs")
+        self.assertIn("the loop holds all that the forward returns", held.text)
+        self.assertLess(held.requested.low, held.requested.likely)
+        self.assertEqual(held.requested.likely, held.requested.high)
+        named = vramplan.estimate("gpt2", batch=4, gpu="a10")
+        (held,) = (a for a in named.assumptions if a.code == "kept-outputs")
+        self.assertIn("the loop holds the loss alone", held.text)
+        self.assertLess(held.requested.likely, held.requested.high)
+        self.assertNotIn("vramplan.fit", " ".join(a.settle for a in named.assumptions))
+
+    def test_an_optimizer_that_needs_more_than_parameters(self):
+        class Odd(torch.optim.Optimizer):
+            def __init__(self, parameters, closure):
+                super().__init__(parameters, {})
+
+        with self.assertRaisesRegex(vramplan.UsageError, "optimizer: .* is none that vramplan knows"):
+            vramplan.estimate("gpt2", gpu="t4", optimizer=Odd)
+
     def test_several_cards(self):
         for gpu in ("t4,l4", ["t4", "l4"]):
             self.assertIn(" on 2 of 2 cards", vramplan.fit(nn.Linear(8, 8), torch.zeros(2, 8), gpu=gpu).verdict)
@@ -814,15 +916,25 @@ class Answers(unittest.TestCase):
 
     def test_apply(self):
         model = nn.Sequential(*(nn.Sequential(nn.Linear(512, 2048), nn.GELU(), nn.Linear(2048, 512)) for _ in range(8)))
-        plan = vramplan.plan(model, torch.zeros(2, 512), gpu="t4", batch=131072, loss="mse")
+        plan = vramplan.plan(model, torch.zeros(2, 512), gpu="t4", batch=200000, accumulate=1, loss="mse")
         self.assertTrue(plan.fits)
+        self.assertTrue(plan.checkpoint)
         optimizer = torch.optim.Adam(model.parameters())
         applied = vramplan.apply(plan, model, optimizer)
         self.assertIs(applied.model, model)
-        self.assertEqual(applied.batch * applied.accumulate, 131072)
+        self.assertEqual(applied.batch * applied.accumulate, 200000)
         self.assertEqual(optimizer.param_groups[0]["fused"], plan.optimizer_impl == "fused")
         for path in plan.checkpoint:
             self.assertIn("forward", model.get_submodule(path).__dict__)
+        with self.assertRaisesRegex(vramplan.UsageError, "model: it is not the one that was planned"):
+            vramplan.apply(plan, nn.Linear(512, 512))
+        with self.assertRaisesRegex(vramplan.UsageError, "optimizer: it is the class Adam"):
+            vramplan.apply(plan, model, torch.optim.Adam)
+        with self.assertRaisesRegex(vramplan.UsageError, "model: Linear is a class"):
+            vramplan.apply(plan, nn.Linear)
+        hf = vramplan.plan(model, torch.zeros(2, 512), gpu="t4", batch=64, loss="mse", optimizer="adamw", emit="hf")
+        with self.assertRaisesRegex(vramplan.UsageError, "plan: its code is that of emit='hf'"):
+            vramplan.apply(hf, model)
 
     def test_suggested_batch(self):
         batch = vramplan.suggest_batch_size(Net(), torch.zeros(2, 8), gpu="t4", power_of_two=True, loss="mse")

@@ -1,4 +1,4 @@
-// The example scripts of diffusers 0.40, and the flags that they parse (examples/text_to_image, examples/dreambooth).
+// The example scripts of diffusers, as they are at its tag v0.40.0, and the flags that they parse (examples/text_to_image, examples/dreambooth).
 #include <algorithm>
 #include <set>
 
@@ -108,7 +108,9 @@ Result<std::string> DiffusersCommand(const SnippetOf& of) {
   const std::optional<Lora>& lora = of.finetuned->lora;
   const std::string path = lora ? script->adapters : script->all;
   std::string text = SnippetHeading(of) + ModulesRemark(of) + (lora ? "" : FreezeRemark(of.trained)) +
-                     "# for examples/" + path + " of diffusers 0.40; add " + script->data + " and --output_dir\n";
+                     "# for examples/" + path +
+                     " at the tag of the diffusers that is installed (flags as of 0.40)\n# add " + script->data +
+                     " and --output_dir\n";
   if (of.spec.around.resident == Bytes())
     text +=
         "# the plan leaves out the VAE and the text encoders that the script keeps on the card: --resident counts "

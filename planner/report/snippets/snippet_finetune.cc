@@ -1,8 +1,13 @@
-// What people paste who finetune language models. The keys are those of trl 1.16, peft 0.21, transformers 5.23, accelerate
-// 1.15 (commands/config/cluster.py), axolotl 0.19 (utils/schemas) and torchtune 0.6 (recipes/configs).
+// What people paste who finetune language models by their names. The keys are those of trl 1.16, peft 0.21, transformers
+// 5.23, accelerate 1.15 (commands/config/cluster.py), axolotl 0.19 (utils/schemas) and torchtune 0.6 (recipes/configs).
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "planner/report/snippets/snippets.h"
 #include "planner/report/writing/numbers.h"
 #include "planner/report/writing/quoting.h"
+#include "planner/spec/nearest.h"
 
 namespace vramplan {
 namespace {
@@ -48,19 +53,82 @@ bool IsAllLinear(const Lora& lora) { return lora.targets.size() == 1 && lora.tar
 
 const Lora* LoraOf(const SnippetOf& of) { return of.finetuned && of.finetuned->lora ? &*of.finetuned->lora : nullptr; }
 
-std::string ModelOf(const SnippetOf& of) { return of.finetuned ? of.finetuned->model : of.file; }
+Error Refuses(std::string text, std::string hint) {
+  return {ErrorCode::kUsage, "--emit", std::move(text), std::move(hint)};
+}
+
+// TRL's SFTTrainer (trl/trainer/sft_trainer.py) and axolotl (loaders/model.py) load a name with AutoModelForCausalLM.
+Status CheckIsCausal(const SnippetOf& of, const std::string& emitter) {
+  if (!of.finetuned) {
+    return Refuses(emitter + " trains a causal language model by its name, and not " + InQuotes(of.file),
+                   "type --emit pytorch, hf, accelerate or lightning");
+  }
+  const std::string& kind = of.finetuned->of_class;
+  if (of.finetuned->denoiser) return Refuses(emitter + " trains no denoiser", "type --emit diffusers");
+  if (!kind.ends_with("ForCausalLM") && !kind.ends_with("LMHeadModel"))
+    return Refuses(emitter + " trains causal language models, and not " + kind, "type --emit hf");
+  if (of.finetuned->model.starts_with("arXiv:"))
+    return Refuses(of.file + " was never published, so nothing loads it", "type --emit pytorch");
+  return Done();
+}
+
+// Configs of torchtune 0.6 (recipes/configs) for one card: what trains adapters, and what trains every weight; null: there
+// is none.
+struct TunedModel {
+  std::string_view source;  // also with "-Instruct" or "-it" behind it, which changes no size
+  const char *adapters, *all;
+};
+constexpr auto kTuned = std::to_array<TunedModel>({
+    {"meta-llama/Llama-2-7b-hf", "llama2/7B_lora_single_device", "llama2/7B_full_low_memory"},
+    {"meta-llama/Llama-2-7b-chat-hf", "llama2/7B_lora_single_device", "llama2/7B_full_low_memory"},
+    {"meta-llama/Meta-Llama-3-8B", "llama3/8B_lora_single_device", "llama3/8B_full_single_device"},
+    {"meta-llama/Llama-3.1-8B", "llama3_1/8B_lora_single_device", "llama3_1/8B_full_single_device"},
+    {"meta-llama/Llama-3.2-1B", "llama3_2/1B_lora_single_device", "llama3_2/1B_full_single_device"},
+    {"meta-llama/Llama-3.2-3B", "llama3_2/3B_lora_single_device", "llama3_2/3B_full_single_device"},
+    {"mistralai/Mistral-7B-v0.1", "mistral/7B_lora_single_device", "mistral/7B_full_low_memory"},
+    {"google/gemma-2b", "gemma/2B_lora_single_device", nullptr},
+    {"google/gemma-7b", "gemma/7B_lora_single_device", nullptr},
+    {"google/gemma-2-2b", "gemma2/2B_lora_single_device", nullptr},
+    {"google/gemma-2-9b", "gemma2/9B_lora_single_device", nullptr},
+    {"google/gemma-2-27b", "gemma2/27B_lora_single_device", nullptr},
+    {"microsoft/Phi-3-mini-4k-instruct", "phi3/mini_lora_single_device", "phi3/mini_full_low_memory"},
+    {"microsoft/phi-4", "phi4/14B_lora_single_device", "phi4/14B_full_low_memory"},
+    {"Qwen/Qwen2-0.5B", "qwen2/0.5B_lora_single_device", "qwen2/0.5B_full_single_device"},
+    {"Qwen/Qwen2-1.5B", "qwen2/1.5B_lora_single_device", "qwen2/1.5B_full_single_device"},
+    {"Qwen/Qwen2-7B", "qwen2/7B_lora_single_device", "qwen2/7B_full_single_device"},
+    {"Qwen/Qwen2.5-0.5B", "qwen2_5/0.5B_lora_single_device", "qwen2_5/0.5B_full_single_device"},
+    {"Qwen/Qwen2.5-1.5B", "qwen2_5/1.5B_lora_single_device", "qwen2_5/1.5B_full_single_device"},
+    {"Qwen/Qwen2.5-3B", "qwen2_5/3B_lora_single_device", "qwen2_5/3B_full_single_device"},
+    {"Qwen/Qwen2.5-7B", "qwen2_5/7B_lora_single_device", "qwen2_5/7B_full_single_device"},
+    {"Qwen/Qwen2.5-14B", "qwen2_5/14B_lora_single_device", nullptr},
+});
+
+// The config that torchtune has of the model.
+Result<std::string> TorchtuneConfig(const SnippetOf& of) {
+  const std::string hint = "type --emit sft or axolotl";
+  if (const Status causal = CheckIsCausal(of, "torchtune"); !causal.ok()) return causal.error();
+  std::string source = of.finetuned->model;
+  for (const std::string_view more : {"-Instruct", "-it"})
+    if (source.ends_with(more)) source.resize(source.size() - more.size());
+  const auto* const tuned = std::ranges::find(kTuned, source, &TunedModel::source);
+  if (tuned == kTuned.end()) return Refuses("torchtune 0.6 has no config of " + of.finetuned->model, hint);
+  const char* const config = LoraOf(of) == nullptr ? tuned->all : tuned->adapters;
+  if (config == nullptr) return Refuses("torchtune 0.6 trains " + source + " on one card with adapters alone", hint);
+  return std::string(config);
+}
 
 }  // namespace
 
 Result<std::string> SftModule(const SnippetOf& of) {
   const Plan& plan = of.plan;
+  if (const Status causal = CheckIsCausal(of, "sft"); !causal.ok()) return causal.error();
   const Result<std::string> optimizer = HfOptimizer(of);
   if (!optimizer.ok()) return optimizer.error();
   const Lora* const lora = LoraOf(of);
-  const bool packed = of.finetuned && !of.finetuned->packed.empty();
+  const bool packed = !of.finetuned->packed.empty();
   const std::string type = TypeOfWeights(plan);
   std::string text = SnippetHeading(of) + ModulesRemark(of) + (lora == nullptr ? FreezeRemark(of.trained) : "") +
-                     "# for trl 1.16 and peft 0.21:\n# SFTTrainer(model=" + InComment(InPython(ModelOf(of))) +
+                     "# for trl 1.16 and peft 0.21:\n# SFTTrainer(model=" + InComment(InPython(of.finetuned->model)) +
                      ", args=arguments, " + (lora == nullptr ? "" : "peft_config=adapters, ") + "train_dataset=...)\n";
   const bool eight = packed && of.finetuned->packed == "int8";
   if (packed && !eight) text += "import torch\n";
@@ -72,7 +140,7 @@ Result<std::string> SftModule(const SnippetOf& of) {
       ",\n    optim=\"" + *optimizer + "\",\n    bf16=" + InPythonWords(HasBf16(plan)) +
       ",\n    fp16=" + InPythonWords(HasFp16(plan)) + ",\n    max_grad_norm=" + NumberText(of.spec.clip_grad_norm) +
       "," + (of.spec.clip_grad_norm > 0 ? "\n" : "  # the plan does not clip; left out, this is 1.0\n");
-  if (of.finetuned && of.finetuned->length) text += "    max_length=" + std::to_string(*of.finetuned->length) + ",\n";
+  if (of.finetuned->length) text += "    max_length=" + std::to_string(*of.finetuned->length) + ",\n";
   text += std::string("    gradient_checkpointing=") + InPythonWords(!plan.checkpoint.empty()) + ",\n";
   if (!plan.checkpoint.empty()) text += "    gradient_checkpointing_kwargs={\"use_reentrant\": False},\n";
   std::string loaded = type.empty() ? "" : "\"dtype\": \"" + type + "\"";
@@ -113,20 +181,29 @@ std::string Fsdp2Config(const SnippetOf& of) {
 
 Result<std::string> AxolotlConfig(const SnippetOf& of) {
   const Plan& plan = of.plan;
+  if (const Status causal = CheckIsCausal(of, "axolotl"); !causal.ok()) return causal.error();
   const Result<std::string> optimizer = HfOptimizer(of);
   if (!optimizer.ok()) return optimizer.error();
   const Lora* const lora = LoraOf(of);
-  const bool packed = of.finetuned && !of.finetuned->packed.empty();
-  const bool halves = plan.precision == Precision::kBf16 || HasBf16(plan);
+  const bool packed = !of.finetuned->packed.empty();
   std::string text =
       SnippetHeading(of) + ModulesRemark(of) + (lora == nullptr ? FreezeRemark(of.trained) : "") +
-      "# for axolotl 0.19; add datasets, learning_rate and output_dir\nbase_model: " + InPython(ModelOf(of)) +
+      "# for axolotl 0.19; add datasets, learning_rate and output_dir\nbase_model: " + InPython(of.finetuned->model) +
       "\nmicro_batch_size: " + std::to_string(plan.batch) +
       "\ngradient_accumulation_steps: " + std::to_string(plan.accumulate) + "\n";
-  if (of.finetuned && of.finetuned->length) text += "sequence_len: " + std::to_string(*of.finetuned->length) + "\n";
-  text += "optimizer: " + *optimizer + "\nbf16: " + InYamlWords(halves) +
-          "\nfp16: " + InYamlWords(HasFp16(plan) || plan.precision == Precision::kFp16) + "\n";
-  if (HasBf16(plan)) text += "# with bf16 axolotl loads the weights in halves, too, and takes less than this plan\n";
+  if (of.finetuned->length) text += "sequence_len: " + std::to_string(*of.finetuned->length) + "\n";
+  // utils/schemas/config.py: bf16 and fp16 are mixed precision, bfloat16 and float16 "No AMP".
+  text += "optimizer: " + *optimizer + "\nbf16: " + InYamlWords(HasBf16(plan)) +
+          "\nfp16: " + InYamlWords(HasFp16(plan)) + "\n";
+  if (plan.precision == Precision::kFp16) text += "float16: true\n";
+  // core/builders/base.py: bf16 = self.cfg.bf16 or self.cfg.bfloat16
+  if (plan.precision == Precision::kBf16)
+    text += "bfloat16: true  # no AMP; axolotl 0.19 hands bf16=True to the trainer nevertheless\n";
+  // utils/config/__init__.py, resolve_dtype
+  if (HasBf16(plan) || HasFp16(plan)) {
+    text += std::string("# with ") + (HasBf16(plan) ? "bf16" : "fp16") +
+            " axolotl loads the weights in halves, too, and takes less than this plan\n";
+  }
   if (of.spec.clip_grad_norm > 0) text += "max_grad_norm: " + NumberText(of.spec.clip_grad_norm) + "\n";
   text += std::string("gradient_checkpointing: ") + InYamlWords(!plan.checkpoint.empty()) + "\n";
   if (!plan.checkpoint.empty()) text += "gradient_checkpointing_kwargs:\n  use_reentrant: false\n";
@@ -144,6 +221,8 @@ Result<std::string> AxolotlConfig(const SnippetOf& of) {
 
 Result<std::string> TorchtuneKeys(const SnippetOf& of) {
   const Plan& plan = of.plan;
+  const Result<std::string> config = TorchtuneConfig(of);
+  if (!config.ok()) return config.error();
   const char* const optimizer = TorchOptimizer(of.spec.optimizer);
   if (optimizer == nullptr) {
     return Error{ErrorCode::kUsage, "--emit",
@@ -156,19 +235,20 @@ Result<std::string> TorchtuneKeys(const SnippetOf& of) {
   }
   const Lora* const lora = LoraOf(of);
   if (lora != nullptr && lora->dora)
-    return Error{ErrorCode::kUsage, "--emit", "torchtune has a DoRA of its own, which takes other bytes",
-                 "type --emit sft or axolotl"};
+    return Refuses("torchtune has a DoRA of its own, which takes other bytes", "type --emit sft or axolotl");
+  if (!of.finetuned->packed.empty())
+    return Refuses("torchtune packs weights with torchao, and the plan counts those of bitsandbytes",
+                   "type --emit sft or axolotl");
   std::string text = SnippetHeading(of) + ModulesRemark(of) + (lora == nullptr ? FreezeRemark(of.trained) : "") +
-                     std::string("# keys for a config of torchtune 0.6, such as llama3_1/8B_") +
-                     (lora == nullptr ? "full" : "lora") + "_single_device\nbatch_size: " + std::to_string(plan.batch) +
+                     "# keys for the config " + *config +
+                     " of torchtune 0.6\nbatch_size: " + std::to_string(plan.batch) +
                      "\ngradient_accumulation_steps: " + std::to_string(plan.accumulate) +
                      "\ndtype: " + (plan.precision == Precision::kBf16 ? "bf16" : "fp32") +
                      "\nenable_activation_checkpointing: " + InYamlWords(!plan.checkpoint.empty()) +
                      "\nenable_activation_offloading: false\noptimizer:\n  _component_: " + optimizer + "\n";
   if (plan.optimizer_impl == OptimizerImpl::kFused) text += "  fused: true\n";
   if (of.spec.clip_grad_norm > 0) text += "clip_grad_norm: " + NumberText(of.spec.clip_grad_norm) + "\n";
-  if (of.finetuned && of.finetuned->length)
-    text += "tokenizer:\n  max_seq_len: " + std::to_string(*of.finetuned->length) + "\n";
+  if (of.finetuned->length) text += "tokenizer:\n  max_seq_len: " + std::to_string(*of.finetuned->length) + "\n";
   if (lora == nullptr) return text;
   // Names of torchtune's own modules: output_proj is o_proj, and those of the MLP are asked for together.
   std::vector<std::string> attention;

@@ -50,6 +50,7 @@ struct Denoiser {
 // What a plan of a named model says besides: its source, its adapters, and how the base is loaded.
 struct Finetuned {
   std::string model;              // "meta-llama/Llama-3.1-8B"
+  std::string of_class;           // "LlamaForCausalLM"
   std::optional<Lora> lora;       // its targets are those that are taken, also where none were given
   std::optional<int64_t> length;  // tokens of a sequence
   std::string packed;             // "nf4", "fp4", "int8"; empty: it is not
@@ -77,7 +78,8 @@ Result<std::string> PrintSnippet(Emit emit, const SnippetOf& of);
 // docstring.
 Result<std::string> PytorchModule(const SnippetOf& of);
 // The files of those who finetune language models: TRL's SFTConfig with peft's LoraConfig, a config of accelerate for FSDP2,
-// one of axolotl, and the keys of a torchtune recipe.
+// one of axolotl, and the keys of a torchtune recipe. Errors: TRL and axolotl load causal language models by their names, and
+// torchtune those that it has a config for.
 Result<std::string> SftModule(const SnippetOf& of);
 std::string Fsdp2Config(const SnippetOf& of);
 Result<std::string> AxolotlConfig(const SnippetOf& of);

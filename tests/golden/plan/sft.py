@@ -1,7 +1,7 @@
 # net.onnx at batch 96 on Tesla T4, by vramplan: allocated 1.95 KiB, on the device 3.91 KiB
 # the plan checkpoints 2 modules; exactly those: model = prepare(model) of --emit pytorch
 # for trl 1.16 and peft 0.21:
-# SFTTrainer(model="net.onnx", args=arguments, train_dataset=...)
+# SFTTrainer(model="meta-llama/Llama-3.1-8B", args=arguments, train_dataset=...)
 from trl import SFTConfig
 
 arguments = SFTConfig(

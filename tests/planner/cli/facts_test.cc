@@ -96,6 +96,23 @@ TEST_CASE("facts: the optimizer is the default of the option") {
         Requested(Ask("", "--batch 1 --optimizer adam --format json")));
 }
 
+// The calls of the file have its types.
+TEST_CASE("facts: a precision that is not that of the parameters") {
+  const std::string facts = R"({"schema": "vramplan.facts/1", "buffers": [],
+    "parameters": [{"name": "a.weight", "type": "bfloat16", "shape": [64, 64]},
+                   {"name": "b.weight", "type": "bfloat16", "shape": [8, 64]}]})";
+  for (const char* precision : {"fp32", "tf32", "fp16", "fp64"}) {
+    CAPTURE(precision);
+    const Said said = Ask(facts, std::string("--batch 1 --precision ") + precision);
+    CHECK(said.exit_code == 2);
+    CHECK(said.err.find("are in bf16, and in " + std::string(precision) +
+                        " it is another model (hint: leave --precision "
+                        "out, or write the file of the model in that precision)") != std::string::npos);
+  }
+  for (const char* precision : {"", "--precision bf16", "--precision amp-bf16"})
+    CHECK(Ask(facts, std::string("--batch 1 ") + precision).exit_code == 0);
+}
+
 TEST_CASE("facts: an optimizer that nobody knows is told, and the default stays") {
   const Said said = Ask(R"({"schema": "vramplan.facts/1", "optimizer": {"name": "mine"}})", "--batch 1");
   CHECK(said.exit_code == 0);

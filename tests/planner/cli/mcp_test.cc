@@ -63,7 +63,11 @@ TEST_CASE("mcp: messages and what is answered to them") {
       {R"({"jsonrpc":"2.0","id":5,"method":"resources/list"})",
        R"({"jsonrpc":"2.0","id":5,"error":{"code":-32601,"message":"there is no method resources/list"}})"},
       {R"({"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"train"}})",
-       R"({"jsonrpc":"2.0","id":6,"error":{"code":-32602,"message":"there is no tool train"}})"},
+       R"({"jsonrpc":"2.0","id":6,"error":{"code":-32602,"message":"there is no tool train: give fit, plan, explain, models or gpus"}})"},
+      {R"({"jsonrpc":"2.0","id":6,"method":"tools/call","params":{}})",
+       R"({"jsonrpc":"2.0","id":6,"error":{"code":-32602,"message":"params.name is missing: give fit, plan, explain, models or gpus"}})"},
+      {R"({"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":["fit"]}})",
+       R"({"jsonrpc":"2.0","id":6,"error":{"code":-32602,"message":"params.name is missing: give fit, plan, explain, models or gpus"}})"},
   };
   for (const auto& row : rows) {
     CAPTURE(row.line);
@@ -135,7 +139,9 @@ TEST_CASE("mcp: options are named as the fields of the tool") {
       {"fit", "with --lora 16 --checkpoint all it fits", "with lora 16 checkpoint all it fits"},
       {"plan", "--lora 16 --checkpoint all", "lora 16 --checkpoint all"},  // plan chooses these
       {"fit", "(--dim sequence=8)", "(dims sequence=8)"},
-      {"fit", "add --out x, --verbose", "add --out x, options.verbose"},
+      {"fit", "add --out x, --verbose", "add the command line's --out x, options.verbose"},
+      {"explain", "12MiB; --save keeps it", "12MiB; the command line's --save keeps it"},
+      {"explain", "type --save", "type the command line's --save"},
       {"fit", "vramplan run --gpu t4 -- python x.py, or --batch 4", "vramplan run --gpu t4 -- python x.py, or batch 4"},
       {"fit", "pre--gpu, --nothing and --", "pre--gpu, --nothing and --"},
       {"explain", "type --lora 8", "give options.lora 8"},
@@ -167,6 +173,10 @@ TEST_CASE("mcp: arguments that are refused, and nothing is asked") {
       {"fit", R"({"model": "m", "options": {"a=b": "x"}})", "options: \"a=b\" is no option of this tool"},
       {"fit", R"({"model": "m", "options": {"frozen": [["*"]]}})", "frozen: holds what is neither text nor a number"},
       {"fit", R"({"model": "m", "options": {"batch": {}}})", "batch: is neither text"},
+      {"fit", R"({"model": "m", "batch": true})",
+       "batch: takes N, and not true (hint: give batch as on the command line"},
+      {"fit", R"({"model": "m", "checkpoint": false})", "checkpoint: takes MODULE, and not false"},
+      {"fit", R"({"model": "m", "options": {"accumulate": true}})", "accumulate: takes N, and not true"},
       {"fit", R"({"model": null})", "model: is no text"},
       {"fit", R"({"model": "m", "options": {"host": "often"}})", "host: is on or off (hint: give true or false)"},
       {"fit", R"({"model": "m", "quant": "nf4"})",
@@ -205,6 +215,7 @@ TEST_CASE("mcp: every tool answers, and as its outputSchema says") {
       {"explain", R"({"log": )" + log + "}"},
       {"models", R"({"text": "qwen3"})"},
       {"gpus", "{}"},
+      {"gpus", "null"},
   };
   for (const auto& [name, arguments] : calls) {
     CAPTURE(arguments);

@@ -33,6 +33,8 @@ Planned Example() {
   return planned;
 }
 
+Finetuned NamedLlama() { return {"meta-llama/Llama-3.1-8B", "LlamaForCausalLM"}; }
+
 std::string Golden(const std::string& name) {
   std::ifstream file(std::string(VRAMPLAN_SOURCE_DIR) + "/tests/golden/plan/" + name);
   std::stringstream text;
@@ -74,7 +76,9 @@ TEST_CASE("snippets are those of the golden files") {
   for (const Row& row : kRows) {
     CAPTURE(row.file);
     const Planned planned = Example();
-    const Result<std::string> snippet = PrintSnippet(row.emit, planned.Of());
+    SnippetOf of = planned.Of();
+    if (row.emit == Emit::kSft || row.emit == Emit::kAxolotl) of.finetuned = NamedLlama();
+    const Result<std::string> snippet = PrintSnippet(row.emit, of);
     REQUIRE(snippet.ok());
     CHECK_EQ(*snippet, Golden(row.file));
   }
@@ -85,9 +89,15 @@ TEST_CASE("a plan of a named model says what to load") {
   Planned planned = Example();
   planned.plan.precision = Precision::kBf16;
   SnippetOf of = planned.Of();
-  of.finetuned = Finetuned{"meta-llama/Llama-3.1-8B", Lora{16, {"q_proj", "o_proj"}, 0.05}, 2048, "nf4", true};
+  of.finetuned = NamedLlama();
+  of.finetuned->lora = Lora{16, {"q_proj", "o_proj"}, 0.05};
+  of.finetuned->length = 2048;
+  of.finetuned->packed = "nf4";
+  of.finetuned->nested = true;
   CHECK_EQ(*PrintSnippet(Emit::kSft, of), Golden("sft_qlora.py"));
   CHECK_EQ(*PrintSnippet(Emit::kAxolotl, of), Golden("axolotl_qlora.yaml"));
+  CHECK(PrintSnippet(Emit::kTorchtune, of).error().text.find("packs weights with torchao") != std::string::npos);
+  of.finetuned->packed.clear();
   CHECK_EQ(*PrintSnippet(Emit::kTorchtune, of), Golden("torchtune_lora.yaml"));
   of.finetuned->lora->targets = {"all-linear"};
   CHECK(PrintSnippet(Emit::kSft, of)->find("target_modules=\"all-linear\"") != std::string::npos);
@@ -104,11 +114,95 @@ TEST_CASE("a plan of a named model says what to load") {
   CHECK_FALSE(PrintSnippet(Emit::kTorchtune, of).ok());
 }
 
+TEST_CASE("files of those who finetune are of causal language models") {
+  Planned planned = Example();
+  planned.plan.precision = Precision::kBf16;
+  SnippetOf of = planned.Of();
+  const auto error = [&](Emit emit) {
+    const Result<std::string> snippet = PrintSnippet(emit, of);
+    return snippet.ok() ? *snippet : ToString(snippet.error());
+  };
+  const struct {
+    Emit emit;
+    const char* name;
+  } rows[] = {{Emit::kSft, "sft"}, {Emit::kAxolotl, "axolotl"}, {Emit::kTorchtune, "torchtune"}};
+  for (const auto& row : rows) {
+    CAPTURE(row.name);
+    const Emit emit = row.emit;
+    const std::string of_emit = "--emit: " + std::string(row.name) + " trains ";
+    of.finetuned.reset();
+    CHECK_EQ(error(emit), of_emit +
+                              "a causal language model by its name, and not \"net.onnx\" (hint: type --emit "
+                              "pytorch, hf, accelerate or lightning)");
+    for (const char* kind : {"BertForMaskedLM", "WhisperForConditionalGeneration", "ViTForImageClassification"}) {
+      of.finetuned = Finetuned{"some/model", kind};
+      CHECK_EQ(error(emit), of_emit + "causal language models, and not " + kind + " (hint: type --emit hf)");
+    }
+    of.finetuned = Finetuned{"stabilityai/sdxl", "UNet2DConditionModel"};
+    of.finetuned->denoiser = Denoiser{"UNet2DConditionModel", true, 1024, 1024};
+    CHECK_EQ(error(emit), of_emit + "no denoiser (hint: type --emit diffusers)");
+    of.finetuned = Finetuned{"arXiv:2005.14165", "GPT2LMHeadModel"};
+    CHECK(error(emit).find("was never published") != std::string::npos);
+  }
+}
+
+// Of the models that it has configs for, by the name of the config.
+TEST_CASE("torchtune is told its own config, or refused") {
+  Planned planned = Example();
+  planned.plan.precision = Precision::kBf16;
+  SnippetOf of = planned.Of();
+  const struct {
+    const char* model;
+    const char *all, *adapters;
+  } rows[] = {
+      {"meta-llama/Llama-3.1-8B", "config llama3_1/8B_full_single_device of",
+       "config llama3_1/8B_lora_single_device of"},
+      {"Qwen/Qwen2.5-3B-Instruct", "config qwen2_5/3B_full_single_device of",
+       "config qwen2_5/3B_lora_single_device of"},
+      {"google/gemma-2-9b-it", "with adapters alone (hint: type --emit sft or axolotl)",
+       "config gemma2/9B_lora_single_device of"},
+      {"openai-community/gpt2", "has no config of openai-community/gpt2 (hint: type --emit sft or axolotl)",
+       "has no config of openai-community/gpt2"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.model);
+    for (const bool adapts : {false, true}) {
+      of.finetuned = Finetuned{row.model, "AnyForCausalLM"};
+      if (adapts) of.finetuned->lora = Lora{16, {"q_proj"}};
+      const Result<std::string> keys = PrintSnippet(Emit::kTorchtune, of);
+      CHECK((keys.ok() ? *keys : ToString(keys.error())).find(adapts ? row.adapters : row.all) != std::string::npos);
+    }
+  }
+}
+
+// utils/schemas/config.py: bf16 and fp16 are mixed precision, bfloat16 and float16 are not.
+TEST_CASE("axolotl is told mixed precision and halves apart") {
+  Planned planned = Example();
+  SnippetOf of = planned.Of();
+  of.finetuned = NamedLlama();
+  const struct {
+    Precision precision;
+    const char* says;
+  } rows[] = {
+      {Precision::kFp32, "\nbf16: false\nfp16: false\ngradient_checkpointing"},
+      {Precision::kAmpBf16, "\nbf16: true\nfp16: false\n# with bf16 axolotl loads the weights in halves"},
+      {Precision::kAmpFp16, "\nbf16: false\nfp16: true\n# with fp16 axolotl loads the weights in halves"},
+      {Precision::kBf16, "\nbf16: false\nfp16: false\nbfloat16: true  # no AMP"},
+      {Precision::kFp16, "\nbf16: false\nfp16: false\nfloat16: true\ngradient_checkpointing"},
+  };
+  for (const auto& row : rows) {
+    planned.plan.precision = row.precision;
+    const std::string config = *PrintSnippet(Emit::kAxolotl, of);
+    CAPTURE(config);
+    CHECK(config.find(row.says) != std::string::npos);
+  }
+}
+
 // With adapters of a denoiser, as diffusers' scripts make them, and of other layers.
 TEST_CASE("a plan of a named denoiser is a command of diffusers' scripts") {
   Planned planned = Example();
   SnippetOf of = planned.Of();
-  of.finetuned = Finetuned{"stabilityai/sdxl", Lora{16, {"to_q", "to_k", "to_v", "to_out.0"}}};
+  of.finetuned = Finetuned{"stabilityai/sdxl", "UNet2DConditionModel", Lora{16, {"to_q", "to_k", "to_v", "to_out.0"}}};
   of.finetuned->denoiser = Denoiser{"UNet2DConditionModel", true, 1024, 1024};
   CHECK_EQ(*PrintSnippet(Emit::kDiffusers, of), Golden("diffusers_lora.sh"));
   const auto says = [&](const std::string& text) {
@@ -270,14 +364,17 @@ TEST_CASE("names of files, modules and cards never become code") {
                           Emit::kKeras, Emit::kEnv, Emit::kSft, Emit::kFsdp2, Emit::kAxolotl}) {
     Planned tame = Example();
     if (emit == Emit::kPytorchSac) tame.plan.saved = {{"m.h.1", "aten.mm.default", 2}};
-    const std::string skeleton = Skeleton(*PrintSnippet(emit, tame.Of()));
+    SnippetOf plain = tame.Of();
+    plain.finetuned = NamedLlama();
+    const std::string skeleton = Skeleton(*PrintSnippet(emit, plain));
     REQUIRE(!skeleton.empty());
     for (const std::string& name : names) {
       CAPTURE(name);
       Planned hostile = tame;
       hostile.plan.checkpoint = {name, name + "b"};
       for (SavedCall& call : hostile.plan.saved) call = {name, name, call.occurrence};
-      const SnippetOf of{hostile.plan, hostile.spec, name, name, Bytes::Of(4000), "expandable_segments:True"};
+      SnippetOf of{hostile.plan, hostile.spec, name, name, Bytes::Of(4000), "expandable_segments:True"};
+      of.finetuned = Finetuned{name, "LlamaForCausalLM"};
       const std::string snippet = *PrintSnippet(emit, of);
       CHECK_EQ(Skeleton(snippet), skeleton);
       for (const char* line_break : {"\r", "\x0c", "\xc2\x85", "\xe2\x80\xa8"})
