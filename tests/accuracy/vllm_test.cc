@@ -1,7 +1,7 @@
 // `vllm serve` against its own logs. tests/data/names/vllm.csv has what other people's runs printed on real cards, from
-// versions before the one that is modelled: what they say of a part is held against that part. `formed` rows were
-// looked at when the ranges were made, `judged` ones were not. tests/data/names/vllm_pretend.csv has vLLM 0.33.0 itself
-// on a pretend card (tests/pretend/torch/vllm_start.py), where the driver keeps nothing.
+// versions before the one that is modelled: what they say of a part is held against that part. The ranges were made of
+// the `formed` rows; the `judged` ones had been read by then, too. tests/data/names/vllm_pretend.csv has vLLM 0.33.0
+// itself on a pretend card (tests/pretend/torch/vllm_start.py), where the driver keeps nothing.
 #include <doctest/doctest.h>
 
 #include <cmath>

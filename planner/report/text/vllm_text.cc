@@ -143,7 +143,7 @@ std::string PrintShare(const VllmStart& start, const Style& style) {
   const BytesRange cache = share.cache();
   TextTable table({{"of " + ToString(start.device.usable)}, {"at worst", kRight}, {"at best", kRight}});
   const auto add = [&](const char* name, Bytes worst, Bytes best) {
-    const auto shown = [](Bytes bytes) { return bytes < Bytes() ? "-" + ToString(Bytes() - bytes) : ToString(bytes); };
+    const auto shown = [](Bytes bytes) { return bytes <= Bytes() ? "none" : ToString(bytes); };
     table.AddRow({name, shown(worst), shown(best)});
   };
   add("weights", share.weights, share.weights);

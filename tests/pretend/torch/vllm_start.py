@@ -57,10 +57,11 @@ def main():
         enforce_eager="eager" in others,
         kv_cache_dtype="fp8" if "fp8" in others else "auto",
     )
-    made = LLMEngine.from_engine_args(arguments, usage_context=UsageContext.OPENAI_API_SERVER).vllm_config
-    batch, cache = made.scheduler_config, made.cache_config
+    engine = LLMEngine.from_engine_args(arguments, usage_context=UsageContext.OPENAI_API_SERVER)
+    batch, cache = engine.vllm_config.scheduler_config, engine.vllm_config.cache_config
+    blocks = engine.engine_core.engine_core.scheduler.kv_cache_config.num_blocks
     row = [name, seen["total"], context, cache.cache_dtype, int("eager" in others), batch.max_num_batched_tokens]
-    row += [batch.max_num_seqs, seen["requested"], seen["available"], seen["graphs"], cache.num_gpu_blocks]
+    row += [batch.max_num_seqs, seen["requested"], seen["available"], seen["graphs"], blocks]
     print(",".join(str(cell) for cell in row + [cache.kv_cache_size_tokens]), flush=True)
     os._exit(0)  # what vLLM does at its end asks for a card that answers
 
