@@ -85,9 +85,11 @@ Result<std::optional<ChosenDevice>> NamedDevice(const Question& question, const 
   if (!question.gpu_memory) return std::optional<ChosenDevice>();
   bare.name = "a card of " + ToString(*question.gpu_memory);
   const TrainingSpec defaults;
-  bare.capability = defaults.capability;
+  bare.capability = UsualCapability(question.spec);
   bare.multiprocessors = defaults.multiprocessors;
-  return std::optional(DeviceOf(bare, question));
+  ChosenDevice chosen = DeviceOf(bare, question);
+  chosen.capability_assumed = !question.capability;
+  return std::optional(std::move(chosen));
 }
 
 // What was measured replaces what the catalogue says.
@@ -304,9 +306,14 @@ Result<std::optional<ChosenDevice>> ChooseDevice(const Question& question, Probe
 
 Generation GenerationOf(const ChosenDevice& chosen) { return {chosen.capability, chosen.multiprocessors}; }
 
+Capability UsualCapability(const TrainingSpec& spec) {
+  const bool bf16 = spec.precision == Precision::kBf16 || spec.precision == Precision::kAmpBf16;
+  return bf16 ? Capability{8, 0} : TrainingSpec().capability;
+}
+
 TrainingSpec SpecOn(const ChosenDevice& chosen, const TrainingSpec& spec) {
   TrainingSpec on = spec;
-  on.capability = chosen.capability;
+  on.capability = chosen.capability_assumed ? UsualCapability(spec) : chosen.capability;
   on.multiprocessors = chosen.multiprocessors;
   on.measured_workspaces = chosen.workspaces;
   return on;
@@ -319,7 +326,7 @@ ContextBand ContextFor(const Question& question, const std::optional<ChosenDevic
 
 TrainingSpec SpecOf(const Question& question, const std::optional<ChosenDevice>& chosen) {
   TrainingSpec spec = question.spec;
-  if (question.capability) spec.capability = *question.capability;
+  spec.capability = question.capability.value_or(UsualCapability(spec));
   return chosen ? SpecOn(*chosen, spec) : spec;
 }
 

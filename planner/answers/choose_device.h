@@ -28,6 +28,7 @@ struct ChosenDevice {
   std::string id;  // of the catalogue; empty for a bare size
   Device device;
   Capability capability;
+  bool capability_assumed = false;  // of a bare size: UsualCapability of the question
   int multiprocessors = 0;
   bool nvidia = true;
   Rates rates;
@@ -37,6 +38,9 @@ struct ChosenDevice {
   std::optional<CardFacts> facts;                        // of a card of this machine (--gpu auto)
   Notes notes;
 };
+
+// What is assumed where no card is named: 7.5, and 8.0 of a step in bf16, which is emulated below.
+Capability UsualCapability(const TrainingSpec& spec);
 
 // `card` with what the question says in place of it.
 ChosenDevice DeviceOf(const Card& card, const Question& question);

@@ -43,6 +43,8 @@ std::optional<Finetuned> FinetunedOf(const Question& question, const AnswerHead&
   finetuned.length = LengthOf(question, asked, "sequence");
   finetuned.denoiser = DenoiserOf(question, asked);
   if (question.quant) finetuned.packed = question.quant->type;
+  if (question.weights && IsHalf(*question.weights))
+    finetuned.weights = *question.weights == DType::kFloat16 ? "float16" : "bfloat16";
   finetuned.nested = question.quant && question.quant->nested;
   return finetuned;
 }

@@ -45,9 +45,34 @@ Status CheckQuestion(const Question& question) {
   if (question.lora)
     return NotOfVllm("--lora", "how vLLM serves adapters is not modelled", "leave it out, or leave out --engine");
   const Precision precision = question.spec.precision;
+  if (question.spec.around.resident > Bytes())
+    return NotOfVllm("--resident", "vLLM has the card for itself", "say what others hold of it: --reserve");
   if (IsAutocast(precision) || precision == Precision::kFp64)
     return NotOfVllm("--precision", "vLLM runs in the type of the weights, and not in " + std::string(Name(precision)),
                      "type --precision bf16");
+  return Done();
+}
+
+constexpr Capability kFirstWithFp8{8, 0};  // of the cache
+
+// What the card cannot do. Version 0.33: its wheel has kernels from 7.5 on; config/model.py,
+// check_if_supports_dtype; below 8.0 Triton's attention is left, which has fp8 from 8.9 on (v1/attention/backends/
+// triton_attn.py); config/scheduler.py.
+Status CheckCard(const Question& question, const ChosenDevice& chosen, const VllmBatch& batch) {
+  const Capability capability = chosen.capability;
+  if (capability < Capability{7, 5})
+    return NotOfVllm("--engine", "vLLM has no kernels for capability " + ToString(capability), "name a newer card");
+  const bool asked = question.weights || question.spec.given.contains("precision");
+  if (asked && capability < Capability{8, 0} && TypeInRun(DType::kFloat32, question.spec.precision) == DType::kBFloat16)
+    return NotOfVllm("--precision", "vLLM refuses bf16 below capability 8.0", "leave it out, or type --precision fp16");
+  if (question.vllm->fp8 && capability < kFirstWithFp8)
+    return NotOfVllm("--kv", "vLLM has no attention with an fp8 cache below capability 8.0", "leave it out");
+  if (batch.sequences > batch.tokens) {
+    const std::string tokens = std::to_string(batch.tokens), sequences = std::to_string(batch.sequences);
+    return NotOfVllm("--engine",
+                     "max_num_batched_tokens (" + tokens + ") is less than max_num_seqs (" + sequences + ")",
+                     "type seqs=" + tokens + " or less, or tokens=" + sequences);
+  }
   return Done();
 }
 
@@ -184,8 +209,10 @@ Result<VllmStart> VllmStartOf(const Question& question, const ChosenDevice& chos
   if (question.weights || question.spec.given.contains("precision"))
     start.dtype = Name(TypeInRun(DType::kFloat32, asked.spec.precision));
   start.batch = BatchOfVllm(start.options, chosen.device, chosen.capability, start.context);
+  if (const Status can = CheckCard(asked, chosen, start.batch); !can.ok()) return can.error();
   start.cache = CacheOfVllm(*model, start.batch, start.options);
   start.share = ShareOfVllm(*model, start.batch, start.options, chosen.device.usable, chosen.capability);
+  start.has_fp8 = chosen.capability >= kFirstWithFp8;
   start.sequences = question.batch.value_or(1);
   start.one = start.cache.block * start.cache.BlocksFor(start.context);
   const BytesRange cache = start.share.cache();

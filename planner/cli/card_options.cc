@@ -70,7 +70,7 @@ constexpr OptionRow kCardRows[] = {
         }),
     OptionRow{"--gpu-memory", "SIZE", "with --dry-run: a card of this size", Of({kValidate}), kCard,
               Into<&Options::gpu_memory, CardSizeOf>},
-    OptionRow{"--capability", "X.Y", "compute capability instead of the card's [7.5 without a card]",
+    OptionRow{"--capability", "X.Y", "compute capability instead of the card's [without a card 7.5; in bf16 8.0]",
               kStep | Of({kRun}), kCard, Into<&Options::capability, ParseCapability>}
         .Shown([](SettingsRows* s) {
           SpecRow& row = s->Name(ToString(s->spec.capability));

@@ -57,7 +57,7 @@ bool IsOfStep(const SpecRow& row) { return row.option == "framework" || row.opti
 Result<Outcome> RunVllm(const Options& options, const ChosenDevice& chosen, const Style& style) {
   Result<VllmStart> start = VllmStartOf(options, chosen);
   if (!start.ok()) return start.error();
-  start->head.spec = SpecRows(options, options.spec, start->head, chosen, chosen.device.context);
+  start->head.spec = SpecRows(options, SpecOn(chosen, options.spec), start->head, chosen, chosen.device.context);
   std::erase_if(start->head.spec, [](const SpecRow& row) { return !row.given && IsOfStep(row); });
   const int exit_code = start->verdict == Verdict::kDoesNotFit ? kExitDoesNotFit : 0;
   std::optional<std::string> emitted;

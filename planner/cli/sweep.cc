@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "planner/answers/spec_of_file.h"
 #include "planner/cli/all_forms.h"
 #include "planner/cli/settings.h"
 #include "planner/cli/verbs.h"
@@ -71,7 +72,9 @@ Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* mach
   if (AsksOfMany(options.gpu)) {
     if (const Result<std::vector<const Card*>> asked = CardsAsked(options); !asked.ok()) return asked.error();
   } else {
-    Result<std::optional<ChosenDevice>> found = ChooseDevice(options, machine);
+    Options known = options;  // with the precision of the model, which says what is assumed of a bare size
+    if (const Status taken = TakeSpecOfFile(&known); !taken.ok()) known = options;
+    Result<std::optional<ChosenDevice>> found = ChooseDevice(known, machine);
     if (!found.ok()) return found.error();
     chosen = *std::move(found);
   }

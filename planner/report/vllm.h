@@ -49,6 +49,7 @@ struct VllmStart {
   int64_t context = 0;                  // max_model_len
   bool context_given = false;
   int64_t positions = 0;  // that the model has
+  bool has_fp8 = true;    // the card runs attention with a cache in fp8
   int64_t sequences = 1;  // asked for
   Bytes one;              // what one sequence of `context` takes of the cache
   CountRange tokens;      // as vLLM logs them: "GPU KV cache size"

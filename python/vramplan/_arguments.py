@@ -177,6 +177,13 @@ def _flag(value: Any) -> tuple[str, str] | None:
     return None if isinstance(value, bool) else _refused(value, "give True or False")
 
 
+def _weights(value: Any) -> tuple[str, str] | None:
+    """Whether export writes them, or the type that a named model is loaded in."""
+    if isinstance(value, bool) or value is None or value in ("bf16", "fp16", "fp32"):
+        return None
+    return _refused(value, 'give True or False to export, and weights="bf16", "fp16" or "fp32" to the others')
+
+
 def _message(value: Any) -> tuple[str, str] | None:
     if isinstance(value, (str, os.PathLike, BaseException)):
         return None
@@ -231,7 +238,7 @@ _TABLE: Dict[str, Check] = {
     "precision": _precision,
     "safe": _flag,
     "text": _text,
-    "weights": _flag,
+    "weights": _weights,
 }
 # Of functions that take less than the others.
 LIVE_OPTIMIZER: Check = _live_optimizer

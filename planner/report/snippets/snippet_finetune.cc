@@ -126,7 +126,7 @@ Result<std::string> SftModule(const SnippetOf& of) {
   if (!optimizer.ok()) return optimizer.error();
   const Lora* const lora = LoraOf(of);
   const bool packed = !of.finetuned->packed.empty();
-  const std::string type = TypeOfWeights(plan);
+  const std::string in_halves = TypeOfWeights(plan), type = in_halves.empty() ? of.finetuned->weights : in_halves;
   std::string text = SnippetHeading(of) + ModulesRemark(of) + (lora == nullptr ? FreezeRemark(of.trained) : "") +
                      "# for trl 1.16 and peft 0.21:\n# SFTTrainer(model=" + InComment(InPython(of.finetuned->model)) +
                      ", args=arguments, " + (lora == nullptr ? "" : "peft_config=adapters, ") + "train_dataset=...)\n";
@@ -200,7 +200,7 @@ Result<std::string> AxolotlConfig(const SnippetOf& of) {
   if (plan.precision == Precision::kBf16)
     text += "bfloat16: true  # no AMP; axolotl 0.19 hands bf16=True to the trainer nevertheless\n";
   // utils/config/__init__.py, resolve_dtype
-  if (HasBf16(plan) || HasFp16(plan)) {
+  if ((HasBf16(plan) || HasFp16(plan)) && of.finetuned->weights.empty()) {
     text += std::string("# with ") + (HasBf16(plan) ? "bf16" : "fp16") +
             " axolotl loads the weights in halves, too, and takes less than this plan\n";
   }

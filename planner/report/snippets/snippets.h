@@ -55,6 +55,7 @@ struct Finetuned {
   std::optional<int64_t> length;  // tokens of a sequence
   std::string packed;             // "nf4", "fp4", "int8"; empty: it is not
   bool nested = false;            // with a double quantization
+  std::string weights = {};       // "bfloat16": the type that they are loaded in, where autocast runs them
   std::optional<Denoiser> denoiser = std::nullopt;
 };
 

@@ -45,10 +45,13 @@ std::string StopText(const VllmStart& start) {
              (start.device.held > Bytes() ? " and other processes" : "") +
              (start.device.reserve > Bytes() ? " and the reserve" : "");
     case VllmStop::kLoading:
+      if (share.kept > share.weights)
+        return "what vLLM keeps for " + Plural(start.batch.sequences, "sequence") + " takes " + ToString(share.kept) +
+               " beside " + ToString(share.weights) + " of weights";
       return "the weights alone take " + ToString(share.weights);
     case VllmStop::kNoCache:
       return "of the " + ToString(share.requested) + " that it may take nothing is left for the cache beside " +
-             ToString(share.weights) + " of weights";
+             ToString(share.weights) + " of weights and the run that vLLM measures";
     case VllmStop::kContext:
       return "one sequence takes " + ToString(start.one) + " of the cache, which has " + LeftText(share.cache());
     case VllmStop::kSequences:
@@ -91,7 +94,9 @@ std::string WhatToChange(const VllmStart& start) {
       if (safe == 0) return "no context is sure to start: take a larger card, or weights of fewer bits";
       return "with --max-model-len " + std::to_string(safe) +
              " it starts: type --dim sequence=" + std::to_string(safe) +
-             (start.options.fp8 ? "" : ", or --kv fp8, which halves the cache");
+             (start.options.fp8 || !start.has_fp8 || 2 * safe < start.context
+                  ? ""
+                  : ", or --kv fp8, which halves the cache");
     }
     case VllmStop::kFree: {
       constexpr double kStep = 0.05;
@@ -101,8 +106,12 @@ std::string WhatToChange(const VllmStart& start) {
       return "ask for less of the card: --gpu-memory-utilization " + Formatted("%.2f", lower) +
              ", here --engine vllm,utilization=" + Formatted("%.2f", lower);
     }
-    case VllmStop::kLoading:
     case VllmStop::kNoCache:
+      if (start.options.utilization < VllmOptions().utilization)
+        return "ask for more of the card: --engine vllm,utilization=" + NumberText(VllmOptions().utilization);
+      return "take a larger card, or weights of fewer bits";
+    case VllmStop::kLoading:
+      if (start.share.kept > start.share.weights) return "take fewer sequences at once: --engine vllm,seqs=256";
       return "take a larger card, or weights of fewer bits";
     case VllmStop::kNowhere:
     case VllmStop::kSequences:

@@ -31,6 +31,24 @@ FakeCard Second() {
 
 bool ChooseDeviceHas(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+TEST_CASE("without a card a step in bf16 is that of one which computes in it, and the answer says so") {
+  Question question;
+  question.spec.precision = Precision::kBf16;
+  CHECK(SpecOf(question, std::nullopt).capability == Capability{8, 0});
+  question.capability = Capability{7, 5};
+  CHECK(SpecOf(question, std::nullopt).capability == Capability{7, 5});
+  CHECK(SpecOf(Question(), std::nullopt).capability == TrainingSpec().capability);
+  // The size alone, in each verb, and a sweep whose precision is an axis.
+  const std::string of_size = " llama-3.2-1b --dim sequence=2048 --gpu-memory 24GiB";
+  CHECK(Do("fit" + of_size).out.find("capability 8.0") != std::string::npos);
+  CHECK(Do("fit" + of_size + " --precision fp16").out.find("capability 7.5") != std::string::npos);
+  CHECK(Do("fit" + of_size + " --capability 7.5").out.find("capability 8.0") == std::string::npos);
+  const std::string swept = Do("sweep llama-3.2-1b --over precision=bf16 --dim sequence=2048 --gpu-memory 24GiB").out;
+  const std::string alone = Do("estimate llama-3.2-1b --dim sequence=2048").out;
+  const size_t needs = alone.find("needs ") + 6;
+  CHECK(swept.find(alone.substr(needs, alone.find(" to train") - needs)) != std::string::npos);
+}
+
 TEST_CASE("--gpu auto: the card, less what others hold") {
   const ScratchStore store("auto");
   FakeProbe machine({.cards = {FakeT4()}});

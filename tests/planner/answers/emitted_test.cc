@@ -31,6 +31,14 @@ TEST_CASE("fit --emit: the step as asked, at its batch or the safe one") {
             .out.find("CHECKPOINT = [\n    \"layer1.0\",\n]") != std::string::npos);
 }
 
+TEST_CASE("fit --emit sft: weights that autocast runs in halves are loaded so") {
+  const std::string fit = "fit llama-3.2-1b --optimizer adamw --gpu a100-80gb --precision amp-bf16 --batch 1 --emit ";
+  CHECK(Says(Do(fit + "sft --weights bf16").out, "model_init_kwargs={\"dtype\": \"bfloat16\"},"));
+  CHECK(!Says(Do(fit + "sft").out, "model_init_kwargs"));
+  CHECK(!Says(Do(fit + "axolotl --weights bf16").out, "takes less than this plan"));
+  CHECK(Says(Do(fit + "axolotl").out, "takes less than this plan"));
+}
+
 TEST_CASE("fit --emit: what has no configuration") {
   const std::string fit = "fit MODELS/mlp.onnx --emit pytorch ";
   CHECK(Do(fit + "--gpu all").err ==
