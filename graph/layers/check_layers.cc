@@ -79,7 +79,6 @@ class Checker {
         if (!IsValue(id)) return Say(Called(layer) + " reads no value that there is");
         if (layers_[id].role != Role::kActivation) continue;
         const int32_t maker = maker_[id.index()];
-        if (maker == kNobody) Say(Called(layer) + " reads " + Named(id) + ", which nothing makes");
         if (maker >= static_cast<int32_t>(l))
           Say(Called(layer) + " reads " + Named(id) + ", which " + Called(layers_.layers[static_cast<size_t>(maker)]) +
               " makes later");

@@ -13,7 +13,8 @@ namespace vramplan {
 // The first invariant that is broken, in words; empty: none is. Linear in the size of the layers.
 //   - each id stands for something that there is
 //   - a value is made by at most one layer, and what layers make is an activation
-//   - an activation that is read is made before; what is returned or kept is made at all
+//   - no layer reads what a later one makes; what is returned or kept is made at all. What the host computed of sizes
+//     and stored numbers is read, and made by no layer
 //   - a module call stands behind the one around it, and [0] is the root
 //   - names of layers are unique
 //   - parameters and buffers are listed once
