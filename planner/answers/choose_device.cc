@@ -179,8 +179,7 @@ void NoteCards(const Question& question, const std::vector<const Card*>& cards, 
                   before(left_out)});
     }
   }
-  const Precision precision = question.spec.precision;
-  const bool bf16 = precision == Precision::kBf16 || precision == Precision::kAmpBf16;
+  const bool bf16 = RunsInBf16(question.spec.precision);
   std::vector<const Card*> without_wheel;
   std::string emulating;
   for (const Card* card : cards) {
@@ -197,10 +196,11 @@ void NoteCards(const Question& question, const std::vector<const Card*>& cards, 
   }
   // torch/cuda/__init__.py, is_bf16_supported(including_emulation=True) is true there.
   if (!emulating.empty()) {
-    notes->Add({"emulated-bf16", Severity::kWarning, "--precision",
-                "bf16 is emulated below capability 8.0, in the same bytes and without tensor cores: " + emulating,
-                "type --precision " +
-                    std::string(Name(precision == Precision::kBf16 ? Precision::kFp16 : Precision::kAmpFp16))});
+    notes->Add(
+        {"emulated-bf16", Severity::kWarning, "--precision",
+         "bf16 is emulated below capability 8.0, in the same bytes and without tensor cores: " + emulating,
+         "type --precision " +
+             std::string(Name(question.spec.precision == Precision::kBf16 ? Precision::kFp16 : Precision::kAmpFp16))});
   }
 }
 
@@ -307,8 +307,7 @@ Result<std::optional<ChosenDevice>> ChooseDevice(const Question& question, Probe
 Generation GenerationOf(const ChosenDevice& chosen) { return {chosen.capability, chosen.multiprocessors}; }
 
 Capability UsualCapability(const TrainingSpec& spec) {
-  const bool bf16 = spec.precision == Precision::kBf16 || spec.precision == Precision::kAmpBf16;
-  return bf16 ? Capability{8, 0} : TrainingSpec().capability;
+  return RunsInBf16(spec.precision) ? Capability{8, 0} : TrainingSpec().capability;
 }
 
 TrainingSpec SpecOn(const ChosenDevice& chosen, const TrainingSpec& spec) {

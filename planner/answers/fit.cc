@@ -21,11 +21,7 @@ std::vector<Precision> LadderPrecisions(const TrainingSpec& spec, bool nvidia) {
   std::vector<Precision> ladder = {Precision::kFp32, Precision::kAmpBf16, Precision::kAmpFp16, Precision::kBf16,
                                    Precision::kFp16};
   const bool has_bf16 = !nvidia || spec.capability >= Capability{8, 0};
-  if (!has_bf16) {
-    ladder.erase(std::remove_if(ladder.begin(), ladder.end(),
-                                [](Precision p) { return p == Precision::kAmpBf16 || p == Precision::kBf16; }),
-                 ladder.end());
-  }
+  if (!has_bf16) std::erase_if(ladder, RunsInBf16);
   if (spec.recorded_in_fp32)
     std::erase_if(ladder, [](Precision p) { return p == Precision::kBf16 || p == Precision::kFp16; });
   if (std::find(ladder.begin(), ladder.end(), spec.precision) == ladder.end())

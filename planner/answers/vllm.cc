@@ -53,6 +53,12 @@ Status CheckQuestion(const Question& question) {
   return Done();
 }
 
+// --dtype, where the question says the type of the weights; nothing: vLLM decides (auto).
+std::optional<DType> TypeAsked(const Question& question) {
+  if (!question.weights && !question.spec.given.contains("precision")) return std::nullopt;
+  return TypeInRun(DType::kFloat32, question.spec.precision);
+}
+
 constexpr Capability kFirstWithFp8{8, 0};  // of the cache
 
 // What the card cannot do. Version 0.33: its wheel has kernels from 7.5 on; config/model.py,
@@ -62,8 +68,7 @@ Status CheckCard(const Question& question, const ChosenDevice& chosen, const Vll
   const Capability capability = chosen.capability;
   if (capability < Capability{7, 5})
     return NotOfVllm("--engine", "vLLM has no kernels for capability " + ToString(capability), "name a newer card");
-  const bool asked = question.weights || question.spec.given.contains("precision");
-  if (asked && capability < Capability{8, 0} && TypeInRun(DType::kFloat32, question.spec.precision) == DType::kBFloat16)
+  if (capability < Capability{8, 0} && TypeAsked(question) == DType::kBFloat16)
     return NotOfVllm("--precision", "vLLM refuses bf16 below capability 8.0", "leave it out, or type --precision fp16");
   if (question.vllm->fp8 && capability < kFirstWithFp8)
     return NotOfVllm("--kv", "vLLM has no attention with an fp8 cache below capability 8.0", "leave it out");
@@ -110,9 +115,7 @@ Result<Bytes> WeightsOf(const NamedModel& model, int64_t element) {
 // has no fp16 either (config/model.py, _resolve_auto_dtype).
 int64_t ElementOf(const Question& question, const ClassOfVllm& row, Capability capability) {
   constexpr int64_t kWhole = 4, kHalf = 2;
-  const bool asked = question.weights || question.spec.given.contains("precision");
-  const DType type = TypeInRun(DType::kFloat32, question.spec.precision);
-  if (asked) return IsHalf(type) ? kHalf : kWhole;
+  if (const std::optional<DType> type = TypeAsked(question)) return IsHalf(*type) ? kHalf : kWhole;
   return capability < Capability{8, 0} && !row.in_fp16 ? kWhole : kHalf;
 }
 
@@ -122,8 +125,7 @@ Result<VllmModel> ModelOf(const Question& question, Capability capability) {
   if (row == std::end(kClasses))
     return NotOfVllm("--engine", "how vLLM starts " + named.of_class + " is not modelled",
                      "leave it out for generate()");
-  const bool asked = question.weights || question.spec.given.contains("precision");
-  if (asked && !row->in_fp16 && TypeInRun(DType::kFloat32, question.spec.precision) == DType::kFloat16)
+  if (!row->in_fp16 && TypeAsked(question) == DType::kFloat16)
     return NotOfVllm("--precision", "vLLM refuses fp16 for " + named.of_class, "type --precision bf16");
   VllmModel model;
   model.layers = NumberOf(named, "num_hidden_layers");
@@ -206,8 +208,7 @@ Result<VllmStart> VllmStartOf(const Question& question, const ChosenDevice& chos
   start.id = chosen.id;
   start.source = asked.named->source;
   start.options = *question.vllm;
-  if (question.weights || question.spec.given.contains("precision"))
-    start.dtype = Name(TypeInRun(DType::kFloat32, asked.spec.precision));
+  if (const std::optional<DType> type = TypeAsked(asked)) start.dtype = Name(*type);
   start.batch = BatchOfVllm(start.options, chosen.device, chosen.capability, start.context);
   if (const Status can = CheckCard(asked, chosen, start.batch); !can.ok()) return can.error();
   start.cache = CacheOfVllm(*model, start.batch, start.options);

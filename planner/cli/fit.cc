@@ -63,8 +63,7 @@ Result<Outcome> RunVllm(const Options& options, const ChosenDevice& chosen, cons
   std::optional<std::string> emitted;
   if (options.emit != Emit::kNone && exit_code == 0) {
     emitted = VllmCommand(*start);
-    if (options.format != Format::kAll && (options.out.empty() || options.out == "-"))
-      return Outcome{*std::move(emitted), 0, start->notes};
+    if (options.format != Format::kAll && options.EmitsToOutput()) return Outcome{*std::move(emitted), 0, start->notes};
   }
   if (options.format == Format::kJson) return Outcome{Print(ToJson(*start)), exit_code, Notes(), std::move(emitted)};
   if (options.format == Format::kAll)
@@ -105,7 +104,7 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   if (options.emit != Emit::kNone && judged->verdict != Verdict::kDoesNotFit) {
     Result<std::string> snippet = EmittedStep(options.emit, options, steps, *judged);
     if (!snippet.ok()) return snippet.error();
-    if (options.format != Format::kAll && (options.out.empty() || options.out == "-"))
+    if (options.format != Format::kAll && options.EmitsToOutput())
       return Outcome{*std::move(snippet), 0, prepared->notes};
     emitted = *std::move(snippet);
   }

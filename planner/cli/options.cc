@@ -244,7 +244,7 @@ Status CheckOthers(const Options& options) {
     return Wrong("check", "no budget is given", "add --budget N");
   if (options.emit != Emit::kNone && AsksOfMany(options.gpu))
     return Wrong("--emit", "is for one card, and --gpu " + options.gpu + " asks about many", "name one card");
-  if (options.emit != Emit::kNone && options.format == Format::kJson && (options.out.empty() || options.out == "-"))
+  if (options.EmitsToOutput() && options.format == Format::kJson)
     return Wrong("--emit", "the snippet and the JSON would both go to standard output",
                  "add --out FILE for the snippet");
   if (options.verb == Verb::kExplain && IsStandardInput(options.file) && IsStandardInput(options.model))

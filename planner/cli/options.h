@@ -73,6 +73,8 @@ inline bool IsOfOne(Format format) { return IsStepAlone(format) || format == For
 
 struct Options : Question {
   bool Given(const std::string& option) const { return spec.given.contains(option); }  // "steps"
+  // What --emit prints goes to standard output, and not to --out FILE.
+  bool EmitsToOutput() const { return emit != Emit::kNone && (out.empty() || out == "-"); }
 
   Verb verb = Verb::kEstimate;
   std::string file;    // what stands behind the verb: a model, a record, a stream, a problem, a log, a snapshot

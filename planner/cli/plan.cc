@@ -33,7 +33,7 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
   if (plan && options.emit != Emit::kNone) {
     Result<std::string> snippet = EmittedPlan(options.emit, options, *prepared, *plan, planned->spec, on.device);
     if (!snippet.ok()) return snippet.error();
-    if (options.format != Format::kAll && (options.out.empty() || options.out == "-"))
+    if (options.format != Format::kAll && options.EmitsToOutput())
       return Outcome{*snippet, 0, report.notes, std::nullopt};
     stream = *std::move(snippet);
   }

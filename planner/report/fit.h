@@ -68,6 +68,7 @@ struct Serving {
   std::optional<int64_t> most;  // tokens that the model has positions for, where that is the limit
 };
 inline constexpr int64_t kServedStep = 256;
+std::string PrintServingRows(const std::vector<Serving::Row>& rows, const Style& style);
 
 struct Fit {
   AnswerHead head;

@@ -15,7 +15,7 @@ constexpr int kImprovements = 12;  // rounds; mostly two or three change somethi
 constexpr double kExponents[] = {1.0, 0.5, 0.0};
 
 // Wraps one module after another until no level is above `most`; nothing: there is no such set on this way.
-std::optional<ModuleSet> Greedy(const ModuleProfile& profile, int64_t most, double exponent) {
+std::optional<WrappedModules> Greedy(const ModuleProfile& profile, int64_t most, double exponent) {
   WrappedModules wrapped(profile, most);
   while (wrapped.Excess() > 0) {
     const double excess = wrapped.Excess();
@@ -35,7 +35,7 @@ std::optional<ModuleSet> Greedy(const ModuleProfile& profile, int64_t most, doub
     if (best == profile.modules.size()) return std::nullopt;
     wrapped.Toggle(best);
   }
-  return wrapped.set();
+  return wrapped;
 }
 
 // The modules, the dearest first.
@@ -75,13 +75,6 @@ void Improve(const ModuleProfile& profile, const std::vector<size_t>& order, Wra
   }
 }
 
-WrappedModules With(const ModuleProfile& profile, const ModuleSet& set, int64_t most) {
-  WrappedModules wrapped(profile, most);
-  for (size_t m = 0; m < set.size(); ++m)
-    if (set[m]) wrapped.Toggle(m);
-  return wrapped;
-}
-
 // The least time that drops `excess` bytes at moment t. Bytes are counted in parts of the excess, those dropped rounded
 // up.
 double LeastAt(const ModuleProfile& profile, const std::vector<size_t>& after, size_t t, int64_t excess) {
@@ -112,12 +105,11 @@ std::optional<ModuleSet> ChooseModules(const ModuleProfile& profile, int64_t mos
   const std::vector<size_t> order = DearestFirst(profile);
   std::optional<ModuleSet> best;
   for (const double exponent : kExponents) {
-    const std::optional<ModuleSet> set = Greedy(profile, most, exponent);
-    if (!set) continue;
-    WrappedModules wrapped = With(profile, *set, most);
-    Prune(order, profile.modules.size(), &wrapped);
-    Improve(profile, order, &wrapped);
-    if (!best || profile.Seconds(wrapped.set()) < profile.Seconds(*best)) best = wrapped.set();
+    std::optional<WrappedModules> wrapped = Greedy(profile, most, exponent);
+    if (!wrapped) continue;
+    Prune(order, profile.modules.size(), &*wrapped);
+    Improve(profile, order, &*wrapped);
+    if (!best || profile.Seconds(wrapped->set()) < profile.Seconds(*best)) best = wrapped->set();
   }
   return best;
 }
@@ -128,34 +120,23 @@ ModuleSet LowestModules(const ModuleProfile& profile) {
   int64_t fails = 0, fits = profile.Highest(best);
   for (int round = 0; round < 12 && fits - fails > fits / 256; ++round) {
     const int64_t middle = fails + (fits - fails) / 2;
-    std::optional<ModuleSet> set;
+    std::optional<WrappedModules> wrapped;
     for (const double exponent : kExponents) {
-      if (!set) set = Greedy(profile, middle, exponent);
+      if (!wrapped) wrapped = Greedy(profile, middle, exponent);
     }
-    if (!set) {
+    if (!wrapped) {
       fails = middle;
       continue;
     }
-    WrappedModules wrapped = With(profile, *set, middle);
-    Prune(order, profile.modules.size(), &wrapped);
-    best = wrapped.set();
+    Prune(order, profile.modules.size(), &*wrapped);
+    best = wrapped->set();
     fits = std::min(middle, profile.Highest(best));
   }
   return best;
 }
 
 std::optional<double> LeastSeconds(const ModuleProfile& profile, int64_t most) {
-  // Where each call's subtree ends: whoever wraps a call has what is inside it.
-  std::vector<size_t> after(profile.calls.size());
-  for (size_t c = 0; c < after.size(); ++c) {
-    after[c] = c + 1;
-    const auto inside = [&](size_t other) {
-      int around = static_cast<int>(other);
-      while (around > static_cast<int>(c)) around = profile.calls[static_cast<size_t>(around)].around;
-      return around == static_cast<int>(c);
-    };
-    while (after[c] < after.size() && inside(after[c])) ++after[c];
-  }
+  const std::vector<size_t> after = profile.SubtreeEnds();  // whoever wraps a call has what is inside it
   double least = 0;
   for (size_t t = 0; t < profile.levels.size(); ++t) {
     const int64_t excess = profile.levels[t] - most;

@@ -224,14 +224,15 @@ double ModuleProfile::Seconds(const ModuleSet& set) const {
   return seconds;
 }
 
-bool ModuleProfile::Allows(const ModuleSet& set) const {
-  for (const ProfiledCall& call : calls) {
-    if (!set[call.module] || !modules[call.module].alone) continue;
-    for (int around = call.around; around >= 0; around = calls[static_cast<size_t>(around)].around) {
-      if (set[calls[static_cast<size_t>(around)].module]) return false;
-    }
+std::vector<size_t> ModuleProfile::SubtreeEnds() const {
+  std::vector<size_t> ends(calls.size());
+  for (size_t c = calls.size(); c-- > 0;) {  // inner ones first
+    ends[c] = std::max(ends[c], c + 1);
+    if (calls[c].around < 0) continue;
+    size_t& outer = ends[static_cast<size_t>(calls[c].around)];
+    outer = std::max(outer, ends[c]);
   }
-  return true;
+  return ends;
 }
 
 std::vector<int64_t> ModuleProfile::Levels(const ModuleSet& set) const {

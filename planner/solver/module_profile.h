@@ -48,8 +48,8 @@ struct ModuleProfile {
   std::vector<ProfiledModule> modules;  // in order of execution, outer ones first
   std::vector<ProfiledCall> calls;
 
-  // Nothing that must be alone is inside another one.
-  bool Allows(const ModuleSet& set) const;
+  // Of each call, behind the last one inside it. Those stand behind it, one after another.
+  std::vector<size_t> SubtreeEnds() const;
   ModuleSet None() const { return ModuleSet(modules.size()); }
   double Seconds(const ModuleSet& set) const;
   // The levels with these modules wrapped.

@@ -5,8 +5,8 @@
 namespace vramplan {
 
 WrappedModules::WrappedModules(const ModuleProfile& profile, int64_t most)
-    : profile_(profile),
-      subtree_end_(profile.calls.size()),
+    : profile_(&profile),
+      subtree_end_(profile.SubtreeEnds()),
       again_at_(profile.levels.size()),
       set_(profile.None()),
       wrapped_(profile.calls.size(), false),
@@ -14,14 +14,6 @@ WrappedModules::WrappedModules(const ModuleProfile& profile, int64_t most)
       base_(profile.levels),
       above_(profile.levels),
       blocks_((profile.levels.size() + kMomentsOfBlock - 1) / kMomentsOfBlock) {
-  // Calls inside another one stand behind it, so that the last one's end is known first.
-  for (size_t c = profile.calls.size(); c-- > 0;) {
-    subtree_end_[c] = std::max(subtree_end_[c], c + 1);
-    const int around = profile.calls[c].around;
-    if (around < 0) continue;
-    size_t& outer = subtree_end_[static_cast<size_t>(around)];
-    outer = std::max(outer, subtree_end_[c]);
-  }
   for (size_t c = 0; c < profile.calls.size(); ++c) again_at_[profile.calls[c].again].push_back(c);
   for (size_t t = 0; t < above_.size(); ++t) {
     above_[t] -= most;
@@ -32,16 +24,16 @@ WrappedModules::WrappedModules(const ModuleProfile& profile, int64_t most)
 
 void WrappedModules::Toggle(size_t module) {
   set_[module] = !set_[module];
-  for (const size_t call : profile_.modules[module].calls) ToggleCall(call);
+  for (const size_t call : profile_->modules[module].calls) ToggleCall(call);
 }
 
 void WrappedModules::ToggleCall(size_t c) {
-  const ProfiledCall& call = profile_.calls[c];
+  const ProfiledCall& call = profile_->calls[c];
   const bool wraps = !wrapped_[c];
   const int64_t sign = wraps ? 1 : -1;
-  const bool alone = profile_.modules[call.module].alone;
+  const bool alone = profile_->modules[call.module].alone;
   int around = -1;
-  for (int outer = call.around; outer >= 0; outer = profile_.calls[static_cast<size_t>(outer)].around) {
+  for (int outer = call.around; outer >= 0; outer = profile_->calls[static_cast<size_t>(outer)].around) {
     if (!wrapped_[static_cast<size_t>(outer)]) continue;
     if (around < 0) around = outer;
     if (alone) conflicts_ += wraps ? 1 : -1;
@@ -52,7 +44,7 @@ void WrappedModules::ToggleCall(size_t c) {
   nearest_[c] = around;
   for (size_t inner = c + 1; inner < subtree_end_[c]; ++inner) {
     if (!wrapped_[inner]) continue;
-    if (profile_.modules[profile_.calls[inner].module].alone) conflicts_ += wraps ? 1 : -1;
+    if (profile_->modules[profile_->calls[inner].module].alone) conflicts_ += wraps ? 1 : -1;
     // Those that this call is the innermost around change over to it, or back.
     if (nearest_[inner] != (wraps ? around : static_cast<int>(c))) continue;
     if (nearest_[inner] >= 0) AddOverlap(inner, static_cast<size_t>(nearest_[inner]), -1);
@@ -106,15 +98,15 @@ void WrappedModules::AddToMoments(size_t b, size_t from, size_t to, int64_t byte
 }
 
 void WrappedModules::AddOverlap(size_t c, size_t around, int64_t sign) {
-  const ProfiledCall &call = profile_.calls[c], &outer = profile_.calls[around];
+  const ProfiledCall &call = profile_->calls[c], &outer = profile_->calls[around];
   AddBetween(std::max(call.begin, outer.begin), std::max(call.begin, std::min(call.end, outer.end)),
              sign * call.dropped);
 }
 
 void WrappedModules::SetAgain(size_t moment) {
-  int64_t base = profile_.levels[moment];
+  int64_t base = profile_->levels[moment];
   for (const size_t c : again_at_[moment])
-    if (wrapped_[c]) base = std::max(base, profile_.calls[c].again_level);
+    if (wrapped_[c]) base = std::max(base, profile_->calls[c].again_level);
   if (base == base_[moment]) return;
   AddBetween(moment, moment + 1, base - base_[moment]);
   base_[moment] = base;

@@ -1,6 +1,5 @@
 // WrappedModules: the levels of a ModuleProfile under a set of wrapped modules that changes by one module at a time,
-// which is what a search does. The same as ModuleProfile::Levels and Allows of the set, without going through all calls
-// again.
+// which is what a search does. The same as ModuleProfile::Levels of the set, without going through all calls again.
 //
 //   WrappedModules wrapped(profile, most);
 //   wrapped.Toggle(3);                        module 3 is wrapped now
@@ -50,7 +49,7 @@ class WrappedModules {
   void AddOverlap(size_t call, size_t outer, int64_t sign);
   void SetAgain(size_t moment);
 
-  const ModuleProfile& profile_;
+  const ModuleProfile* profile_;
   std::vector<size_t> subtree_end_;            // of each call: behind the last one inside it
   std::vector<std::vector<size_t>> again_at_;  // of each moment: the calls that run again there
   ModuleSet set_;

@@ -92,6 +92,9 @@ std::string_view Name(Precision precision);
 inline bool IsAutocast(Precision precision) {
   return precision == Precision::kAmpFp16 || precision == Precision::kAmpBf16;
 }
+inline bool RunsInBf16(Precision precision) {
+  return precision == Precision::kBf16 || precision == Precision::kAmpBf16;
+}
 std::string_view Name(Optimizer optimizer);
 std::string_view Name(OptimizerImpl impl);
 std::string_view Name(Loss loss);

@@ -1,8 +1,9 @@
 #include "planner/spec/vllm.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
+
+#include "graph/base/text.h"
 
 namespace vramplan {
 namespace {
@@ -23,10 +24,7 @@ constexpr BatchRow kBatches[] = {
 };
 constexpr size_t kOfSmallCards = 2;
 
-bool IsA100(std::string name) {
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-  return name.find("a100") != std::string::npos;
-}
+bool IsA100(const std::string& name) { return LowerCase(name).find("a100") != std::string::npos; }
 
 // CUDA graphs of 1, 2, 4, 8, 16 ... 248, then 256, 272 ... tokens (VllmConfig._set_cudagraph_sizes).
 constexpr int64_t kMostCaptured = 512;

@@ -1,4 +1,5 @@
-// The example scripts of diffusers, as they are at its tag v0.40.0, and the flags that they parse (examples/text_to_image, examples/dreambooth).
+// The example scripts of diffusers, as they are at its tag v0.40.0, and the flags that they parse
+// (examples/text_to_image, examples/dreambooth).
 #include <algorithm>
 #include <set>
 

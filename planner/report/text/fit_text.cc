@@ -188,10 +188,7 @@ std::string VerdictLine(const Fit& fit) {
 }
 
 std::string PrintServing(const Serving& serving, const Style& style) {
-  TextTable table({{"tokens of a sequence", kRight}, {"sequences safe", kRight}, {"may fit", kRight}});
-  for (const Serving::Row& row : serving.rows)
-    table.AddRow({std::to_string(row.tokens), std::to_string(row.safe), std::to_string(row.largest)});
-  std::string text = "\n" + table.Print(style.width);
+  std::string text = "\n" + PrintServingRows(serving.rows, style);
   text += "  " + std::to_string(serving.sequences) + (serving.sequences == 1 ? " sequence" : " sequences");
   if (serving.longest == 0) return text + " of " + std::to_string(kServedStep) + " tokens: not safe\n";
   text += " of up to " + std::to_string(serving.longest) + " tokens: safe";
@@ -202,6 +199,13 @@ std::string PrintServing(const Serving& serving, const Style& style) {
 std::string CheckpointingText(const LadderRow& row) {
   if (row.checkpointed == 0) return "none";
   return std::to_string(row.checkpointed) + (row.checkpointed == 1 ? " module" : " modules");
+}
+
+std::string PrintServingRows(const std::vector<Serving::Row>& rows, const Style& style) {
+  TextTable table({{"tokens of a sequence", kRight}, {"sequences safe", kRight}, {"may fit", kRight}});
+  for (const Serving::Row& row : rows)
+    table.AddRow({std::to_string(row.tokens), std::to_string(row.safe), std::to_string(row.largest)});
+  return table.Print(style.width);
 }
 
 std::string RemedyText(const Remedy& remedy, const AnswerHead& head) {

@@ -166,13 +166,6 @@ std::string PrintShare(const VllmStart& start, const Style& style) {
   return table.Print(style.width);
 }
 
-std::string PrintRows(const VllmStart& start, const Style& style) {
-  TextTable table({{"tokens of a sequence", kRight}, {"sequences safe", kRight}, {"may fit", kRight}});
-  for (const Serving::Row& row : start.rows)
-    table.AddRow({std::to_string(row.tokens), std::to_string(row.safe), std::to_string(row.largest)});
-  return table.Print(style.width);
-}
-
 }  // namespace
 
 std::string VerdictLine(const VllmStart& start) {
@@ -199,7 +192,7 @@ std::string PrintVllm(const VllmStart& start, const Style& style) {
     add((start.verdict == Verdict::kTight ? "vLLM may say: " : "vLLM says: ") + said);
   add(WhatToChange(start));
   text += PrintSpec(start.head.spec, style) + "\n" + PrintShare(start, style);
-  if (start.rows.front().largest > 0) text += "\n" + PrintRows(start, style);
+  if (start.rows.front().largest > 0) text += "\n" + PrintServingRows(start.rows, style);
   return text;
 }
 
