@@ -41,9 +41,10 @@ Answer AnswerTo(const Row& row, const std::string& bytes, const std::string& eng
   return {*json};
 }
 
-std::string Shown(const char* format, double a, double b) {
-  char text[96];
-  std::snprintf(text, sizeof text, format, a, b);
+// With so many digits behind the point.
+std::string Shown(double value, int digits = 3) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
   return text;
 }
 
@@ -60,14 +61,14 @@ TEST_CASE("accuracy: vllm serve, as logs of real cards have it") {
       const bool good = std::fabs(ours / logged(column) - 1) <= tolerance;
       known += is_judged;
       within += is_judged && good;
-      text += "  " + std::string(column) + Shown(" %.3f  %.3f", ours, logged(column)) + (good ? "\n" : "  OFF\n");
+      text += "  " + std::string(column) + " " + Shown(ours) + "  " + Shown(logged(column)) + (good ? "\n" : "  OFF\n");
     };
     const auto range = [&](const char* column, double low, double high) {
       if (logged(column) < 0) return;
       const bool good = low - 0.01 <= logged(column) && logged(column) <= high + 0.01;
       judged += is_judged;
       inside += is_judged && good;
-      text += "  " + std::string(column) + Shown(" %.3f to %.3f", low, high) + Shown("  %.3f%.0s", logged(column), 0) +
+      text += "  " + std::string(column) + " " + Shown(low) + " to " + Shown(high) + "  " + Shown(logged(column)) +
               (good ? "\n" : "  OFF\n");
     };
     part("weights_gib", answer.At("weights") / kGiB, 0.005);
@@ -108,8 +109,8 @@ TEST_CASE("accuracy: vllm serve, run on a pretend card") {
     // Its blocks hold what it logs of tokens.
     CHECK(std::floor(std::stod(row.at("available")) / answer.At("block")) == std::stod(row.at("blocks")));
     text += row.at("model") + (row.at("eager") == "1" ? " eager" : "") + ", context " + row.at("context") + ", kv " +
-            row.at("kv") + (compiles ? ", first start" : "") +
-            Shown(": %.1f of %.1f\n", off, answer.At("requested") / (1 << 20));
+            row.at("kv") + (compiles ? ", first start" : "") + ": " + Shown(off, 1) + " of " +
+            Shown(answer.At("requested") / (1 << 20), 1) + "\n";
   }
   CheckWhole("vllm_pretend", text);
 }
