@@ -120,7 +120,7 @@ TEST_CASE("named models: a plan for what wraps every layer or none, and one that
   const std::string fit = Do("fit " + of + " --batch 31 --optimizer-impl fused --checkpoint all --emit hf").out;
   CHECK(plan == fit);
   const std::string switched = Do("fit " + of + " --batch 31 --checkpoint all --emit pytorch").out;
-  CHECK(Says(switched, "    model.gradient_checkpointing_enable("));
+  CHECK(Says(switched, "model.gradient_checkpointing_enable("));
   CHECK(!Says(switched, "CHECKPOINT = "));
   CHECK(Says(Do("plan " + of + " --batch 31").FirstLine(), "fits on GeForce RTX 4090"));
   const std::string wrapped = Do("fit " + of + " --checkpoint model.layers.0.mlp --batch 8 --emit pytorch").out;
