@@ -327,7 +327,8 @@ Result<Graph> GraphOf(const Question& question, BindOptions* bind, std::map<std:
   std::map<std::string, int64_t> lengths(bind->dims.begin(), bind->dims.end());
   const bool checks = trains && ChecksEveryLayer(*question.named, question.spec.checkpoint);
   const char* mode = !trains ? "infer" : checks ? "checkpointed" : "train";
-  Result<Facts> facts = FactsOf(*question.named, &lengths, mode, std::string(Name(WeightsIn(question))));
+  Result<Facts> facts = FactsOf(*question.named, &lengths, mode, std::string(Name(WeightsIn(question))),
+                                question.put_back.autocast.has_value());
   if (!facts) return facts.error();
   if (const Status adapted = Adapt(question, checks, &*facts); !adapted.ok()) return adapted.error();
   if (const Status taken = CheckTakenByDeepspeed(question.spec, *facts); !taken.ok()) return taken.error();
