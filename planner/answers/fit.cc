@@ -67,7 +67,7 @@ bool Improves(const WhatIf& other, const CardFit& now) {
   return better && other.verdict <= now.verdict && other.largest_batch >= now.largest.largest_batch;
 }
 
-// The same card under another setting, where it improves the answer. `now`: without it, and so near to what is looked for.
+// The same card under another setting, where it improves the answer. `now`: without it, near to what is looked for.
 std::optional<WhatIf> Otherwise(StepEnds& steps, const Device& device, const AllocatorConfig& config,
                                 const BothEnds& step, const CardFit& now) {
   const int64_t batch = steps.prepared.head.batch;
@@ -87,8 +87,8 @@ std::optional<WhatIf> Otherwise(StepEnds& steps, const Device& device, const All
   return Improves(other, now) ? std::optional(other) : std::nullopt;
 }
 
-// Whether no setting of the allocator can improve the answer: a verdict that could be better is about a step that asks for
-// more than the card has, and so does the first batch that fails.
+// Whether no setting of the allocator can improve the answer: a verdict that could be better is about a step that asks
+// for more than the card has, and so does the first batch that fails.
 bool NoSettingHelps(StepEnds& steps, const Device& device, const BothEnds& step, const CardFit& now) {
   const Bytes room = device.CapacityWith(device.context.likely);
   const int64_t batch = steps.prepared.head.batch;
@@ -178,7 +178,8 @@ Result<Fit> FitOf(const Question& question, const ChosenDevice& chosen, StepEnds
   } else if (chosen.nvidia && question.allocator_text.empty()) {
     fit.what_if = WhatIfs(steps, chosen, *step, fit.card);
   }
-  if (fit.card.verdict != Verdict::kFits) fit.remedies = RemediesOf(question, chosen, batch, fit.card.verdict);
+  if (fit.card.verdict != Verdict::kFits)
+    fit.remedies = RemediesOf(question, prepared.head.model, chosen, batch, fit.card.verdict);
   if (spec.mode == Mode::kServe) {
     Result<Serving> serving = ServingOf(question, chosen, batch);
     if (!serving.ok()) return serving.error();

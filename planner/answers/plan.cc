@@ -187,7 +187,8 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, con
     if (wishes.batch && has_batch) report.instead = Accumulated(problem, wishes, on.nvidia);
   }
   if (!plan || report.safe_batch < smallest)
-    report.remedies = RemediesOf(question, on, smallest, plan ? report.on.verdict : Verdict::kDoesNotFit);
+    report.remedies =
+        RemediesOf(question, prepared.head.model, on, smallest, plan ? report.on.verdict : Verdict::kDoesNotFit);
   // Only where a batch was asked for is one of no use for what the plan does.
   if (!plan || (wishes.batch && report.ladder.largest < start.batch && has_batch)) {
     Question on_card = question;
