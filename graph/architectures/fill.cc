@@ -375,7 +375,7 @@ class Filler {
 }  // namespace
 
 Result<std::string> FillTemplate(const Template& of, const Settings& settings, std::string_view form,
-                                 std::string_view mode) {
+                                 std::string_view mode, bool in_amp) {
   Filler filler(of, settings, form != "float32");
   std::string facts = R"({"schema":"vramplan.facts/1","mode":")";
   facts += mode == "infer" ? "eval\"" : "train\"";
@@ -399,10 +399,10 @@ Result<std::string> FillTemplate(const Template& of, const Settings& settings, s
   facts += filler.Model(main->letter);
   std::string programs;
   for (const Template::Recording& recording : of.recordings) {
-    if (!is_of(recording, recorded)) continue;
-    const char* name = mode == "infer" ? "infer" : "train";
-    const char* in_amp = recording.program.ends_with("-amp") ? "-amp" : "";
-    AddItem(std::string("\"") + name + in_amp + "\":" + filler.Program(recording.letter), &programs);
+    const bool of_amp = recording.program.ends_with("-amp");
+    if (!is_of(recording, recorded) || (of_amp && !in_amp)) continue;
+    const std::string name = mode == "infer" ? "infer" : "train";
+    AddItem("\"" + name + (of_amp ? "-amp" : "") + "\":" + filler.Program(recording.letter), &programs);
   }
   if (!filler.missing().empty())
     return Error{ErrorCode::kBadInput, "", filler.missing(), "give a config.json with this setting"};

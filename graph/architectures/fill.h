@@ -17,8 +17,9 @@
 
 namespace vramplan {
 
-// Settings are complete, and have the lengths. Error: one that it needs is missing or does not fit.
+// Settings are complete, and have the lengths. `in_amp`: also the program under autocast, where it is another one.
+// Error: a setting that it needs is missing or does not fit.
 Result<std::string> FillTemplate(const Template& of, const Settings& settings, std::string_view form,
-                                 std::string_view mode);
+                                 std::string_view mode, bool in_amp);
 
 }  // namespace vramplan

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <deque>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <system_error>
@@ -14,6 +16,32 @@
 #include "graph/facts/read_facts.h"
 
 namespace vramplan {
+
+// The newest alone: facts of a large model take megabytes. For several threads.
+class KnownFacts {
+ public:
+  std::optional<Facts> Find(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find(kept_, key, &Kept::key);
+    if (found == kept_.end()) return std::nullopt;
+    return found->facts;
+  }
+  void Keep(std::string key, const Facts& facts) {
+    constexpr size_t kMost = 2;  // with and without checkpoints
+    const std::lock_guard lock(mutex_);
+    kept_.push_front({std::move(key), facts});
+    if (kept_.size() > kMost) kept_.pop_back();
+  }
+
+ private:
+  struct Kept {
+    std::string key;
+    Facts facts;
+  };
+  std::mutex mutex_;
+  std::deque<Kept> kept_;
+};
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -177,8 +205,14 @@ Result<std::optional<NamedModel>> FindNamed(const std::string& name, const std::
   return std::optional<NamedModel>(*std::move(found));
 }
 
+std::shared_ptr<const NamedModel> KeepingFacts(const NamedModel& model) {
+  auto keeping = std::make_shared<NamedModel>(model);
+  keeping->known = std::make_shared<KnownFacts>();
+  return keeping;
+}
+
 Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* lengths, std::string_view mode,
-                      const std::string& type) {
+                      const std::string& type, bool in_amp) {
   Settings settings = model.settings;
   for (const Template::Length& length : model.templates.lengths) {
     const int64_t given = lengths->try_emplace(length.name, length.usual).first->second;
@@ -228,7 +262,11 @@ Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* l
                      model.name + ", " + std::to_string(*most),
                  "type --dim " + length + "=" + std::to_string(*most) + " or less"};
   }
-  Result<std::string> text = model.templates.Fill(settings, type == "float32" ? type : "half", mode);
+  std::string key = type + " " + std::string(mode) + (in_amp ? " amp" : "");
+  for (const auto& [length, value] : *lengths) key += " " + length + "=" + std::to_string(value);
+  std::optional<Facts> known = model.known ? model.known->Find(key) : std::nullopt;
+  if (known) return *std::move(known);
+  Result<std::string> text = model.templates.Fill(settings, type == "float32" ? type : "half", mode, in_amp);
   if (!text) {
     Error error = text.error();
     error.subject = model.name;
@@ -248,6 +286,7 @@ Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* l
     error.subject = model.name;
     return error;
   }
+  if (model.known) model.known->Keep(std::move(key), *facts);
   return facts;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,6 +19,8 @@
 
 namespace vramplan {
 
+class KnownFacts;
+
 struct NamedModel {
   std::string name;      // as typed
   std::string source;    // "meta-llama/Llama-3.1-8B", or the path of a config.json
@@ -29,7 +32,11 @@ struct NamedModel {
   std::vector<std::pair<std::string, int64_t>> beside;
   // Of the weights that people load: "float32", "bfloat16", "float16"; empty: the settings do not say.
   std::string weights_type;
+  std::shared_ptr<KnownFacts> known;  // what FactsOf keeps; null: nothing
 };
+
+// The same for changed questions, which ask FactsOf for the same facts again.
+std::shared_ptr<const NamedModel> KeepingFacts(const NamedModel& model);
 
 // One model of the table.
 struct KnownModel {
@@ -47,8 +54,8 @@ Result<std::optional<NamedModel>> FindNamed(const std::string& name, const std::
 
 // `lengths`: those of --dim; what they leave out is as usual, and is put into them. Errors: a length beyond what the model
 // can take; what Template::Fill says. `mode`: "train", "checkpointed" or "infer"; `type`: of the weights, "float32",
-// "bfloat16" or "float16".
+// "bfloat16" or "float16"; `in_amp`: also the program under autocast, where it is another one.
 Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* lengths, std::string_view mode,
-                      const std::string& type);
+                      const std::string& type, bool in_amp = true);
 
 }  // namespace vramplan

@@ -136,8 +136,9 @@ const Template::Condition* Template::Unmet(const Settings& settings) const {
   return unmet == conditions.end() ? nullptr : &*unmet;
 }
 
-Result<std::string> Template::Fill(const Settings& settings, std::string_view form, std::string_view mode) const {
-  return FillTemplate(*this, settings, form, mode);
+Result<std::string> Template::Fill(const Settings& settings, std::string_view form, std::string_view mode,
+                                   bool in_amp) const {
+  return FillTemplate(*this, settings, form, mode, in_amp);
 }
 
 std::string_view Template::Section(std::string_view name) const {

@@ -70,9 +70,10 @@ class Template {
   // The first condition that these (complete) settings do not meet; null: all are met.
   const Condition* Unmet(const Settings& settings) const;
   // Facts as JSON. `form`: "float32" or "half"; `mode`: "train", "checkpointed" (so too, and every layer is a checkpoint) or
-  // "infer". Settings are complete, and have the lengths.
+  // "infer"; `in_amp`: also the program under autocast, where it is another one. Settings are complete, and have the
+  // lengths.
   // Error: a setting that it needs is missing or does not fit.
-  Result<std::string> Fill(const Settings& settings, std::string_view form, std::string_view mode) const;
+  Result<std::string> Fill(const Settings& settings, std::string_view form, std::string_view mode, bool in_amp) const;
   // The lines of "parameters", "calls", ...; empty: it has no such section.
   std::string_view Section(std::string_view name) const;
 

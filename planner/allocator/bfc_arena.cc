@@ -50,10 +50,10 @@ void BfcArena::RemoveFree(int32_t chunk) { free_.Remove(At(chunk).size, At(chunk
 
 // FindChunkPtr
 int32_t BfcArena::TakeFree(int64_t size) {
-  const size_t at = free_.LowerBound(size);
-  if (at == free_.size()) return kNone;
-  const int32_t chunk = free_[at].block;
-  free_.RemoveAt(at);
+  const auto at = free_.LowerBound(size);
+  if (at == free_.end()) return kNone;
+  const int32_t chunk = at->block;
+  free_.Erase(at);
   return chunk;
 }
 
@@ -102,7 +102,7 @@ bool BfcArena::ReleaseRegions(int64_t size) {
   if (!config_.releases_regions) return false;
   std::vector<int32_t> whole;
   int64_t bytes = 0;
-  for (const FreeBlock& entry : free_.entries()) {
+  for (const FreeBlock& entry : free_) {
     const Chunk& chunk = At(entry.block);
     if (chunk.previous != kNone || chunk.next != kNone) continue;
     whole.push_back(entry.block);

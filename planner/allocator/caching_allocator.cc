@@ -123,21 +123,21 @@ void CachingAllocator::State::TryMerge(int32_t block, int32_t source) {
 // get_free_block
 int32_t CachingAllocator::State::TakeFree(Pool& pool, int64_t size) {
   if (CollectsGarbage()) ++pool.lookups;
-  size_t at = pool.free.LowerBound(size);
-  if (at == pool.free.size()) return kNone;
+  FreeBlocks::Iterator at = pool.free.LowerBound(size);
+  if (at == pool.free.end()) return kNone;
   if (config.expandable_segments) {
     // A block that can grow counts with the size that it can reach, so that a tighter block is preferred.
-    const auto grown = [&](size_t i) {
-      const Block& b = blocks[static_cast<size_t>(pool.free[i].block)];
+    const auto grown = [&](FreeBlocks::Iterator i) {
+      const Block& b = blocks[static_cast<size_t>(i->block)];
       if (b.next == kNone || blocks[static_cast<size_t>(b.next)].mapped) return b.size;
       return b.size + blocks[static_cast<size_t>(b.next)].size;
     };
-    while (at + 1 < pool.free.size() && grown(at + 1) < grown(at)) ++at;
+    for (auto next = at; ++next != pool.free.end() && grown(next) < grown(at);) at = next;
   }
-  const FreeBlock found = pool.free[at];
+  const FreeBlock found = *at;
   if (size < max_split_size && found.size >= max_split_size) return kNone;
   if (size >= max_split_size && found.size >= size + config.max_non_split_rounding.count()) return kNone;
-  pool.free.RemoveAt(at);
+  pool.free.Erase(at);
   return found.block;
 }
 
@@ -202,7 +202,7 @@ void CachingAllocator::State::CollectGarbage() {
   int64_t total_age = 0;
   for (const Pool& pool : pools) {
     if (pool.small) continue;
-    for (const FreeBlock& entry : pool.free.entries()) {
+    for (const FreeBlock& entry : pool.free) {
       const Block& block = blocks[static_cast<size_t>(entry.block)];
       if (block.IsSplit()) continue;
       total_age += age(block);
@@ -235,15 +235,15 @@ void CachingAllocator::State::CollectGarbage() {
 bool CachingAllocator::State::ReleaseOversize(Pool& pool, int64_t size) {
   if (!config.max_split_size || config.expandable_segments) return false;
   const int64_t wanted = std::max(size, max_split_size);
-  const size_t at = pool.free.LowerBound(wanted);
-  if (at < pool.free.size()) {
-    ReleaseSegment(pool.free[at].block);
+  const auto at = pool.free.LowerBound(wanted);
+  if (at != pool.free.end()) {
+    ReleaseSegment(at->block);
     return true;
   }
   // No single block is large enough, so the largest ones are freed until they are.
   int64_t released = 0;
-  while (released < wanted && pool.free.size() > 0) {
-    const FreeBlock largest = pool.free[pool.free.size() - 1];
+  while (released < wanted && !pool.free.empty()) {
+    const FreeBlock largest = pool.free.largest();
     if (largest.size < max_split_size) break;
     released += largest.size;
     ReleaseSegment(largest.block);
@@ -254,7 +254,7 @@ bool CachingAllocator::State::ReleaseOversize(Pool& pool, int64_t size) {
 // release_blocks
 void CachingAllocator::State::ReleaseSegments(Pool& pool) {
   std::vector<int32_t> whole, expandable;
-  for (const FreeBlock& entry : pool.free.entries()) {
+  for (const FreeBlock& entry : pool.free) {
     const Block& block = blocks[static_cast<size_t>(entry.block)];
     if (block.expandable != kNone) {
       expandable.push_back(entry.block);

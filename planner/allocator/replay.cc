@@ -4,7 +4,6 @@
 
 #include "graph/base/check.h"
 #include "planner/allocator/player.h"
-#include "planner/timeline/peaks_by_phase.h"
 
 namespace vramplan {
 namespace {
@@ -25,6 +24,7 @@ class PeakMeter {
   }
 
   void Allocated(size_t index, const Event& event, const Levels& now) {
+    peak_.most_reserved = std::max(peak_.most_reserved, now.reserved);
     if (!peak_.steps.empty()) {
       StepPeak& step = peak_.steps.back();
       if (now.requested > step.peak.requested) {
@@ -119,7 +119,29 @@ Peak PlayAll(const Timeline& timeline, int64_t batch, const PlacedBlock& placed,
 
 }  // namespace
 
-Bytes RequestedPeak(const Timeline& timeline, int64_t batch) { return PeaksByPhaseOf(timeline, batch).Peak(); }
+Bytes RequestedPeak(const Timeline& timeline, int64_t batch) {
+  Bytes peak, now;
+  for (const Event& event : timeline.events) {
+    if (event.step > 0) peak = std::max(peak, now);
+    if (event.kind == EventKind::kFree) now -= timeline[event.block].bytes.At(batch);
+    if (event.kind != EventKind::kAllocate) continue;
+    now += timeline[event.block].bytes.At(batch);
+    if (event.step > 0) peak = std::max(peak, now);
+  }
+  return peak;
+}
+
+ReplayEnd EndOfReplay(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity) {
+  Player player(timeline, batch, config, capacity);
+  ReplayEnd end;
+  end.fits = std::ranges::all_of(timeline.events, [&](const Event& event) {
+    const bool played = player.Play(event);
+    end.most_reserved = std::max(end.most_reserved, player.statistics().reserved);
+    return played;
+  });
+  end.retries = player.statistics().retries;
+  return end;
+}
 
 Peak Replay(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity,
             PeakSegments* segments) {

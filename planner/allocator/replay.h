@@ -43,6 +43,7 @@ struct Peak {
   std::vector<StepPeak> steps;  // one for each step that began
   PeakMoment moment;
   int64_t retries = 0;
+  Bytes most_reserved;  // after any event, those of the setup included
   // The first event whose memory was refused; the replay stops there.
   std::optional<size_t> out_of_memory;
 };
@@ -62,7 +63,15 @@ Bytes RequestedPeak(const Timeline& timeline, int64_t batch);
 Peak Replay(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity,
             PeakSegments* segments = nullptr);
 
-// The same on a real card: segments come from `device`, and `placed` is called with the bytes of the card that the
+// How it ends; its peak takes longer to tell.
+struct ReplayEnd {
+  bool fits = false;
+  int64_t retries = 0;
+  Bytes most_reserved;
+};
+ReplayEnd EndOfReplay(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity);
+
+// Replay on a real card: segments come from `device`, and `placed` is called with the bytes of the card that the
 // block of an event got. If it returns false the replay ends, as on a full card. `config` must have neither expandable
 // segments nor bfc.
 using PlacedBlock = std::function<bool(size_t event, const Allocation& block)>;

@@ -62,21 +62,41 @@ std::vector<LadderRow> Ladder(const Prepared& prepared, const TrainingSpec& spec
   return rows;
 }
 
-// The same card under another setting. `now`: without it, and so near to what is looked for.
+bool Improves(const WhatIf& other, const CardFit& now) {
+  const bool better = other.verdict < now.verdict || other.largest_batch > now.largest.largest_batch;
+  return better && other.verdict <= now.verdict && other.largest_batch >= now.largest.largest_batch;
+}
+
+// The same card under another setting, where it improves the answer. `now`: without it, near to what is looked for.
 std::optional<WhatIf> Otherwise(StepEnds& steps, const Device& device, const AllocatorConfig& config,
                                 const BothEnds& step, const CardFit& now) {
   const int64_t batch = steps.prepared.head.batch;
   CardJudge judge(steps, device, config, std::max<int64_t>(1, now.largest.largest_batch));
-  const Verdict verdict = judge.Alone(step, batch).verdict;
-  if (!steps.prepared.head.model.has_batch) return WhatIf{"", verdict, verdict == Verdict::kDoesNotFit ? 0 : 1};
-  const Result<LargestBatch> largest = judge.Largest(batch);
-  if (!largest.ok()) return std::nullopt;
-  return WhatIf{"", verdict, largest->largest_batch};
+  WhatIf other;
+  const bool has_batch = steps.prepared.head.model.has_batch;
+  if (has_batch) {
+    const Result<int64_t> largest = judge.LargestAlone(batch);
+    if (!largest.ok()) return std::nullopt;
+    other.largest_batch = *largest;
+    // At the best verdict it does not improve.
+    other.verdict = Verdict::kFits;
+    if (!Improves(other, now)) return std::nullopt;
+  }
+  other.verdict = judge.VerdictAt(step, batch);
+  if (!has_batch) other.largest_batch = other.verdict == Verdict::kDoesNotFit ? 0 : 1;
+  return Improves(other, now) ? std::optional(other) : std::nullopt;
 }
 
-bool Improves(const WhatIf& other, const CardFit& now) {
-  const bool better = other.verdict < now.verdict || other.largest_batch > now.largest.largest_batch;
-  return better && other.verdict <= now.verdict && other.largest_batch >= now.largest.largest_batch;
+// Whether no setting of the allocator can improve the answer: a verdict that could be better is about a step that asks
+// for more than the card has, and so does the first batch that fails.
+bool NoSettingHelps(StepEnds& steps, const Device& device, const BothEnds& step, const CardFit& now) {
+  const Bytes room = device.CapacityWith(device.context.likely);
+  const int64_t batch = steps.prepared.head.batch;
+  if (now.verdict != Verdict::kFits && RequestedPeak(*step.likely, batch) <= room) return false;
+  const std::optional<int64_t>& failing = now.largest.first_failing_batch;
+  if (!steps.prepared.head.model.has_batch || !failing) return true;
+  const Result<LaidOut> fails = steps.likely.At(*failing);
+  return fails.ok() && RequestedPeak(**fails, *failing) > room;
 }
 
 // The other way for an arena to grow, where it improves the answer.
@@ -88,7 +108,7 @@ std::vector<WhatIf> OtherGrowth(StepEnds& steps, const ChosenDevice& chosen, con
   config.bfc = ArenaOf(other);
   StepEnds grown(steps.prepared, other);
   const std::optional<WhatIf> what = Otherwise(grown, chosen.device, config, step, now);
-  if (!what || !Improves(*what, now)) return {};
+  if (!what) return {};
   return {WhatIf{std::string(Name(other.ort.growth)), what->verdict, what->largest_batch, "arena_extend_strategy"}};
 }
 
@@ -96,11 +116,12 @@ std::vector<WhatIf> OtherGrowth(StepEnds& steps, const ChosenDevice& chosen, con
 // Expandable segments came with PyTorch 2.1; 64 MiB and 256 MiB bracket the sizes that blogs and issues recommend.
 std::vector<WhatIf> WhatIfs(StepEnds& steps, const ChosenDevice& chosen, const BothEnds& step, const CardFit& now) {
   std::vector<WhatIf> better;
+  if (NoSettingHelps(steps, chosen.device, step, now)) return better;
   for (const char* conf : {"expandable_segments:True", "max_split_size_mb:64", "max_split_size_mb:256"}) {
     const AllocatorConfig config = ParseAllocatorConfig(conf).value();
     if (config.expandable_segments && steps.spec.framework < Framework{2, 1}) continue;
     const std::optional<WhatIf> what = Otherwise(steps, chosen.device, config, step, now);
-    if (!what || !Improves(*what, now)) continue;
+    if (!what) continue;
     const WhatIf other{conf, what->verdict, what->largest_batch};
     // One line a setting: of the two sizes, the better one.
     if (!better.empty() && config.max_split_size && better.back().conf.starts_with("max_split_size_mb")) {
@@ -157,7 +178,8 @@ Result<Fit> FitOf(const Question& question, const ChosenDevice& chosen, StepEnds
   } else if (chosen.nvidia && question.allocator_text.empty()) {
     fit.what_if = WhatIfs(steps, chosen, *step, fit.card);
   }
-  if (fit.card.verdict != Verdict::kFits) fit.remedies = RemediesOf(question, chosen, batch, fit.card.verdict);
+  if (fit.card.verdict != Verdict::kFits)
+    fit.remedies = RemediesOf(question, prepared.head.model, chosen, batch, fit.card.verdict);
   if (spec.mode == Mode::kServe) {
     Result<Serving> serving = ServingOf(question, chosen, batch);
     if (!serving.ok()) return serving.error();

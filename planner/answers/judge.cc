@@ -64,11 +64,13 @@ StepEnds::StepEnds(const Prepared& prepared_, const TrainingSpec& spec_)
         Notes already_told;
         return LayOut(prepared, spec, batch, &already_told);
       }),
-      high([this](int64_t batch) -> Result<Timeline> {
-        const Result<LaidOut> step = likely.At(batch);
-        if (!step.ok()) return step.error();
-        return AtMost(**step);
-      }),
+      high(
+          [this](int64_t batch) -> Result<Timeline> {
+            const Result<LaidOut> step = likely.At(batch);
+            if (!step.ok()) return step.error();
+            return AtMost(**step);
+          },
+          likely),
       cudnn_chooses(CudnnChooses(prepared.layers, spec)) {}
 
 Result<BothEnds> StepEnds::At(int64_t batch, Notes* notes) {
@@ -92,14 +94,23 @@ Result<BothEnds> StepEnds::At(int64_t batch, Notes* notes) {
 OnCard CardJudge::Alone(const BothEnds& step, int64_t batch) const {
   const AllocatorConfig config = AllocatorOn(device_, given_);
   if (config.bfc) return ByRange(step, batch, steps_.spec, device_, config);
-  return VerdictOf({*step.likely, step.high.get(), batch, steps_.cudnn_chooses}, device_, given_);
+  return VerdictOf(DemandOf(step, batch), device_, given_, &steps_.likely.replays());
+}
+
+Verdict CardJudge::VerdictAt(const BothEnds& step, int64_t batch) const {
+  if (given_.bfc) return Alone(step, batch).verdict;
+  return VerdictAlone(DemandOf(step, batch), device_, given_, &steps_.likely.replays());
 }
 
 Result<CardFit> CardJudge::At(int64_t batch) {
   const Result<BothEnds> step = steps_.At(batch);
   if (!step.ok()) return step.error();
+  return At(*step, batch, Alone(*step, batch));
+}
+
+Result<CardFit> CardJudge::At(const BothEnds& step, int64_t batch, OnCard alone) {
   CardFit fit;
-  static_cast<OnCard&>(fit) = Alone(*step, batch);
+  static_cast<OnCard&>(fit) = std::move(alone);
   fit.device = device_;
   const bool has_batch = steps_.prepared.head.model.has_batch;
   if (!has_batch) {
@@ -108,9 +119,9 @@ Result<CardFit> CardJudge::At(int64_t batch) {
     if (fit.largest.largest_batch == 1) return fit;
     const Bytes capacity = device_.CapacityWith(device_.context.likely);
     fit.largest.first_failing_batch = 1;
-    const Peak refused = Replay(*step->likely, 1, AllocatorOn(device_, given_), capacity);
+    const Peak refused = Replay(*step.likely, 1, AllocatorOn(device_, given_), capacity);
     if (refused.out_of_memory)
-      fit.largest.bottleneck = DescribeAllocation(*step->likely, steps_.prepared.layers, 1, *refused.out_of_memory);
+      fit.largest.bottleneck = DescribeAllocation(*step.likely, steps_.prepared.layers, 1, *refused.out_of_memory);
     return fit;
   }
   const Result<LargestBatch> largest = Largest(batch);
@@ -134,12 +145,17 @@ Result<LargestBatch> CardJudge::Largest(int64_t asked) {
   return found;
 }
 
+Result<int64_t> CardJudge::LargestAlone(int64_t asked) {
+  const Bytes capacity = device_.CapacityWith(device_.context.likely);
+  return LargestBatchAlone(steps_.likely, steps_.prepared.layers, AllocatorOn(device_, given_), capacity, asked, near_);
+}
+
 Result<bool> CardJudge::IsSafe(int64_t batch) {
   const Result<BothEnds> step = steps_.At(batch);
   if (!step.ok()) return step.error();
   const AllocatorConfig config = AllocatorOn(device_, given_);
   if (config.bfc) return Alone(*step, batch).verdict == Verdict::kFits;
-  return FitsAtTheHighEnd({*step->likely, step->high.get(), batch, steps_.cudnn_chooses}, device_, config);
+  return FitsAtTheHighEnd(DemandOf(*step, batch), device_, config, &steps_.likely.replays());
 }
 
 Result<int64_t> CardJudge::Safe(int64_t limit) {
@@ -157,9 +173,9 @@ Result<int64_t> CardJudge::Safe(int64_t limit) {
     if (safe == 0) return Done();
     AllocatorConfig ordered = config;
     ordered.addresses = order;
-    const Result<LargestBatch> found = FindLargestBatch(of, steps_.prepared.layers, ordered, room, 1, safe);
+    const Result<int64_t> found = LargestBatchAlone(of, steps_.prepared.layers, ordered, room, 1, safe);
     if (!found.ok()) return found.error();
-    safe = std::min(safe, found->largest_batch);
+    safe = std::min(safe, *found);
     return Done();
   };
   // Each part of what the high end means (planner/report/verdict.h) has a largest batch. The first one is mostly the least,

@@ -44,16 +44,25 @@ class CardJudge {
 
   // All of the answer but its id. Batches are searched once, whatever is asked.
   Result<CardFit> At(int64_t batch);
+  // The same where what the card holds of this step is known.
+  Result<CardFit> At(const BothEnds& step, int64_t batch, OnCard alone);
   // What the card holds of a step, without a search: it may say kFits of a batch above the safe one, where fragmentation
   // lets a larger batch fit although a smaller one fails.
   OnCard Alone(const BothEnds& step, int64_t batch) const;
+  // Its verdict alone, which is found sooner.
+  Verdict VerdictAt(const BothEnds& step, int64_t batch) const;
   // The largest batch that fits at the likely value. A graph without a batch has one size: it fits as batch 1, or not.
   Result<LargestBatch> Largest(int64_t asked);
+  // That batch alone, which is found sooner.
+  Result<int64_t> LargestAlone(int64_t asked);
 
  private:
   // The largest batch that fits at the high end too; 0: none does.
   Result<int64_t> Safe(int64_t limit);
   Result<bool> IsSafe(int64_t batch);
+  Demand DemandOf(const BothEnds& step, int64_t batch) const {
+    return {step.likely, step.high, batch, steps_.cudnn_chooses};
+  }
 
   StepEnds& steps_;
   const Device& device_;

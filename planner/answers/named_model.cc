@@ -332,7 +332,8 @@ Result<Graph> GraphOf(const Question& question, BindOptions* bind, std::map<std:
   const bool checks = trains && ChecksEveryLayer(*question.named, question.spec.checkpoint);
   // What is a checkpoint gets no cache; which of the others keep theirs is the caller's, who has it off.
   const char* mode = !trains ? "infer" : question.spec.checkpoint.empty() ? "train" : "checkpointed";
-  Result<Facts> facts = FactsOf(*question.named, &lengths, mode, std::string(Name(WeightsIn(question))));
+  Result<Facts> facts = FactsOf(*question.named, &lengths, mode, std::string(Name(WeightsIn(question))),
+                                question.put_back.autocast.has_value());
   if (!facts) return facts.error();
   if (const Status adapted = Adapt(question, checks, &*facts); !adapted.ok()) return adapted.error();
   if (const Status taken = CheckTakenByDeepspeed(question.spec, *facts); !taken.ok()) return taken.error();

@@ -1,7 +1,7 @@
 #include "planner/answers/other_plans.h"
 
 #include <algorithm>
-#include <functional>
+#include <condition_variable>
 #include <iterator>
 #include <mutex>
 #include <span>
@@ -20,53 +20,74 @@ constexpr int64_t kShortestServed = 1024, kLongestServed = 1 << 20;
 constexpr int64_t kUsualRank = 16;
 constexpr std::ptrdiff_t kMostRemedies = 3;
 
-// The verdict about another question, at this batch. `searches`: whether other batches are searched, which takes most of
-// the time, by the verdict about this one; null: they are.
-Result<CardFit> JudgedAs(Question question, const ChosenDevice& chosen, int64_t batch,
-                         const std::function<bool(Verdict)>& searches = nullptr) {
+// Fits for sure, or fits at all where nothing did.
+bool IsBetter(Verdict verdict, Verdict now) {
+  return verdict == Verdict::kFits || (now == Verdict::kDoesNotFit && verdict != Verdict::kDoesNotFit);
+}
+
+// The verdict about another question, at this batch, and what else of the answer is asked for.
+enum class Asked : uint8_t { kAll, kAllIfBetter, kVerdict };
+Result<CardFit> JudgedAs(Question question, const ChosenDevice& chosen, int64_t batch, Asked asked = Asked::kAll,
+                         Verdict now = Verdict::kDoesNotFit) {
   if (const Status named = TakeNamed(&question); !named.ok()) return named.error();
   Result<Prepared> prepared = Prepare(question);
   if (!prepared.ok()) return prepared.error();
   const TrainingSpec spec = SpecOn(chosen, question.spec);
   StepEnds steps(*prepared, spec);
   CardJudge judge(steps, chosen.device, question.allocator);
-  if (searches == nullptr) return judge.At(batch);
+  if (asked == Asked::kAll) return judge.At(batch);
   const Result<BothEnds> step = steps.At(batch);
   if (!step.ok()) return step.error();
-  CardFit alone;
-  static_cast<OnCard&>(alone) = judge.Alone(*step, batch);
-  return searches(alone.verdict) ? judge.At(batch) : Result<CardFit>(std::move(alone));
+  CardFit verdict;
+  if (RequestedPeak(*step->likely, batch) > chosen.device.CapacityWith(chosen.device.context.likely)) return verdict;
+  if (asked == Asked::kVerdict) {
+    verdict.verdict = judge.VerdictAt(*step, batch);
+    return verdict;
+  }
+  OnCard alone = judge.Alone(*step, batch);
+  if (IsBetter(alone.verdict, now)) return judge.At(*step, batch, std::move(alone));
+  static_cast<OnCard&>(verdict) = std::move(alone);
+  return verdict;
 }
 
-// What a card holds at once whatever the rest is: weights of two bytes or, packed, half a one, and where all of them are
-// trained their gradients and Adam's two states, each in the type of the weights or 8-bit.
-Bytes AtLeast(const Question& question) {
+// What a card holds at once whatever the rest is: weights of two bytes or, packed, half a one, and where no adapters are
+// trained for `model`, its weights in their type, with gradients and Adam's two states of what is trained, in that type
+// or 8-bit.
+Bytes AtLeast(const Question& question, const ModelFacts& model) {
   const TrainingSpec& spec = question.spec;
-  const double weight = question.quant ? 0.5 : 2;
-  double bytes = weight;
-  if (spec.mode == Mode::kTrain && !question.lora && question.trained.empty()) {
-    bytes += weight;
-    if (spec.optimizer == Optimizer::kAdam || spec.optimizer == Optimizer::kAdamW) bytes += 2 * weight;
-    if (spec.optimizer == Optimizer::kAdam8bit || spec.optimizer == Optimizer::kAdamW8bit) bytes += 2;
+  double bytes = (question.quant ? 0.5 : 2) * static_cast<double>(question.named->parameters);
+  if (spec.mode == Mode::kTrain && !question.lora && !question.quant) {
+    const double weight = spec.recorded_in_fp32 ? 4 : 2;
+    const bool adam = spec.optimizer == Optimizer::kAdam || spec.optimizer == Optimizer::kAdamW;
+    const bool eight_bits = spec.optimizer == Optimizer::kAdam8bit || spec.optimizer == Optimizer::kAdamW8bit;
+    const double of_trained = weight + (adam ? 2 * weight : eight_bits ? 2 : 0);
+    bytes = weight * static_cast<double>(model.parameters) + of_trained * static_cast<double>(model.trained);
   }
   const int64_t parts = spec.strategy == Strategy::kDdp ? 1 : spec.ranks;
-  return Bytes::Of(static_cast<int64_t>(bytes * static_cast<double>(question.named->parameters)) / parts);
+  return Bytes::Of(static_cast<int64_t>(bytes) / parts);
 }
 
-// Fits for sure, or fits at all where nothing did.
-bool IsBetter(Verdict verdict, Verdict now) {
-  return verdict == Verdict::kFits || (now == Verdict::kDoesNotFit && verdict != Verdict::kDoesNotFit);
-}
+// Changed questions about a model and a card, at a batch with this verdict.
+struct Before {
+  const ModelFacts& model;
+  const ChosenDevice& chosen;
+  int64_t batch;
+  Verdict now;
 
-// The same where it is better. The batches of what is not are nobody's question.
-std::optional<CardFit> WhereItFits(Question question, const ChosenDevice& chosen, int64_t batch, Verdict now,
-                                   bool with_batches = true) {
-  if (AtLeast(question) > chosen.device.usable) return std::nullopt;
-  Result<CardFit> fit = JudgedAs(std::move(question), chosen, batch,
-                                 [&](Verdict verdict) { return with_batches && IsBetter(verdict, now); });
-  if (!fit.ok() || !IsBetter(fit->verdict, now)) return std::nullopt;
-  return *std::move(fit);
-}
+  bool CanHold(const Question& changed) const { return AtLeast(changed, model) <= chosen.device.usable; }
+  bool Improves(Question changed) const {
+    if (!CanHold(changed)) return false;
+    const Result<CardFit> fit = JudgedAs(std::move(changed), chosen, batch, Asked::kVerdict);
+    return fit.ok() && IsBetter(fit->verdict, now);
+  }
+  // The answer where it is better. The batches of what is not are nobody's question.
+  std::optional<CardFit> WhereItFits(Question changed) const {
+    if (!CanHold(changed)) return std::nullopt;
+    Result<CardFit> fit = JudgedAs(std::move(changed), chosen, batch, Asked::kAllIfBetter, now);
+    if (!fit.ok() || !IsBetter(fit->verdict, now)) return std::nullopt;
+    return *std::move(fit);
+  }
+};
 
 Remedy RemedyOf(std::string typed, const CardFit& fit) {
   return {std::move(typed), DeviceBytes(fit.peak, fit.device.context.likely), fit.verdict, fit.safe_batch,
@@ -114,7 +135,7 @@ struct Change {
 };
 
 // The fewest cards, of powers of two, that hold it together; with checkpoints, too, where fewer do then.
-std::vector<Remedy> OnMoreCards(const Question& question, const ChosenDevice& chosen, int64_t batch, Verdict now) {
+std::vector<Remedy> OnMoreCards(const Question& question, const Before& before) {
   constexpr int kMost = 8;  // 2 to the power of it
   std::vector<Remedy> remedies;
   if (question.spec.strategy == Strategy::kDdp || question.spec.mode != Mode::kTrain) return remedies;
@@ -131,11 +152,11 @@ std::vector<Remedy> OnMoreCards(const Question& question, const ChosenDevice& ch
     };
     // It is one of the first that can hold the weights. Where the most fail, it is not for want of cards.
     int power = 1;
-    while (power <= most && AtLeast(with(power)) > chosen.device.usable) ++power;
+    while (power <= most && !before.CanHold(with(power))) ++power;
     if (power > most) continue;
-    std::optional<CardFit> fit = WhereItFits(with(power), chosen, batch, now);
-    if (!fit && (power == most || !WhereItFits(with(most), chosen, batch, now, false))) continue;
-    while (!fit) fit = WhereItFits(with(++power), chosen, batch, now);
+    std::optional<CardFit> fit = before.WhereItFits(with(power));
+    if (!fit && (power == most || !before.Improves(with(most)))) continue;
+    while (!fit) fit = before.WhereItFits(with(++power));
     most = power - 1;
     const std::string typed = "--strategy " + std::string(Name(strategy)) + " --gpus " + std::to_string(1 << power);
     remedies.push_back(RemedyOf(typed + (checkpoints ? " --checkpoint all" : ""), *fit));
@@ -158,38 +179,56 @@ constexpr Change kOfServing[] = {{.packed = true}};
 
 }  // namespace
 
-std::vector<Remedy> RemediesOf(const Question& question, const ChosenDevice& chosen, int64_t batch, Verdict now) {
+std::vector<Remedy> RemediesOf(const Question& asked, const ModelFacts& model, const ChosenDevice& chosen,
+                               int64_t batch, Verdict now) {
   std::vector<Remedy> remedies;
-  const bool serves = question.spec.mode == Mode::kServe;
-  if (question.named == nullptr || (question.spec.mode != Mode::kTrain && !serves) ||
-      question.spec.framework.runtime != Runtime::kPyTorch)
+  const bool serves = asked.spec.mode == Mode::kServe;
+  if (asked.named == nullptr || (asked.spec.mode != Mode::kTrain && !serves) ||
+      asked.spec.framework.runtime != Runtime::kPyTorch)
     return remedies;
+  Question question = asked;
+  question.named = KeepingFacts(*asked.named);
   const std::span<const Change> changes = serves ? kOfServing
                                           : question.named->templates.OfDiffusers()
                                               ? std::span<const Change>(kOfDenoisers)
                                               : std::span<const Change>(kChanges);
-  // What is found first by the order of the rows counts, so that a row is not asked once enough of those before it fit.
+  // What is found first by the order of the rows counts, so that a row is asked only if those before it are not enough,
+  // which those that others are asking just now may be.
+  enum class State : uint8_t { kOpen, kFits, kFails };
   std::vector<std::optional<Remedy>> found(changes.size());
+  std::vector<State> states(changes.size(), State::kOpen);
   std::mutex mutex;
+  std::condition_variable told;
   const auto enough_before = [&](size_t row) {
+    std::unique_lock lock(mutex);
+    const auto count = [&](State state) {
+      return std::count(states.begin(), states.begin() + static_cast<std::ptrdiff_t>(row), state);
+    };
+    told.wait(lock, [&] {
+      const auto fit = count(State::kFits);
+      return fit >= kMostRemedies || fit + count(State::kOpen) < kMostRemedies;
+    });
+    return count(State::kFits) >= kMostRemedies;
+  };
+  const auto tell = [&](size_t row, std::optional<Remedy> remedy) {
     const std::lock_guard lock(mutex);
-    return std::count_if(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(row),
-                         [](const auto& remedy) { return remedy.has_value(); }) >= kMostRemedies;
+    states[row] = remedy ? State::kFits : State::kFails;
+    found[row] = std::move(remedy);
+    told.notify_all();
   };
   std::vector<Remedy> on_more_cards;
+  const Before before{model, chosen, batch, now};
   ForEach(changes.size() + 1, [&](size_t i) {
     if (i == 0) {  // begun first, since it takes longest
-      on_more_cards = OnMoreCards(question, chosen, batch, now);
+      on_more_cards = OnMoreCards(question, before);
       return;
     }
     const size_t row = i - 1;
     Question changed = question;
-    if (enough_before(row) || !changes[row].Apply(&changed)) return;
+    if (enough_before(row) || !changes[row].Apply(&changed)) return tell(row, std::nullopt);
     std::string typed = changes[row].Typed(changed, question);
-    const std::optional<CardFit> fit = WhereItFits(std::move(changed), chosen, batch, now);
-    if (!fit) return;
-    const std::lock_guard lock(mutex);
-    found[row] = RemedyOf(std::move(typed), *fit);
+    const std::optional<CardFit> fit = before.WhereItFits(std::move(changed));
+    tell(row, fit ? std::optional(RemedyOf(std::move(typed), *fit)) : std::nullopt);
   });
   for (std::optional<Remedy>& remedy : found)
     if (remedy && std::ssize(remedies) < kMostRemedies) remedies.push_back(*std::move(remedy));

@@ -13,10 +13,11 @@
 
 namespace vramplan {
 
-// Of a question whose verdict is `now` at `batch`: checkpoints, an 8-bit optimizer, LoRA, QLoRA, from what changes least to
-// what saves most, and more cards; those with which the verdict is better. Of one that serves: packed weights. Empty: none,
-// or it is no named model.
-std::vector<Remedy> RemediesOf(const Question& question, const ChosenDevice& chosen, int64_t batch, Verdict now);
+// Of a question about `model` whose verdict is `now` at `batch`: checkpoints, an 8-bit optimizer, LoRA, QLoRA, from
+// what changes least to what saves most, and more cards; those with which the verdict is better. Of one that serves:
+// packed weights. Empty: none, or it is no named model.
+std::vector<Remedy> RemediesOf(const Question& asked, const ModelFacts& model, const ChosenDevice& chosen,
+                               int64_t batch, Verdict now);
 
 // The question of `plan` with adapters in place of all weights: LoRA, and QLoRA. Empty: it has them, or it is no named
 // model that trains.

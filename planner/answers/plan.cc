@@ -120,7 +120,7 @@ Result<Verdict> VerdictOf(const Prepared& prepared, const TrainingSpec& spec, co
   StepEnds steps(prepared, spec);
   const Result<BothEnds> step = steps.At(plan.batch);
   if (!step.ok()) return step.error();
-  return CardJudge(steps, device, question.allocator).Alone(*step, plan.batch).verdict;
+  return CardJudge(steps, device, question.allocator).VerdictAt(*step, plan.batch);
 }
 
 // As many samples an optimizer step, in parts that fit; with mixed precision and checkpoints, whatever was asked.
@@ -259,7 +259,8 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, Pre
     if (wishes.batch && has_batch) report.instead = Accumulated(problem, wishes, on.nvidia);
   }
   if (!plan || report.safe_batch < smallest)
-    report.remedies = RemediesOf(question, on, smallest, plan ? report.on.verdict : Verdict::kDoesNotFit);
+    report.remedies =
+        RemediesOf(question, prepared.head.model, on, smallest, plan ? report.on.verdict : Verdict::kDoesNotFit);
   // Only where a batch was asked for is one of no use for what the plan does.
   if (!plan || (wishes.batch && report.ladder.largest < start.batch && has_batch)) {
     Question on_card = question;

@@ -72,7 +72,9 @@ RecordedRun::RecordedRun(const Record& changed, Bytes beyond_of_it)
     : played(Played(changed)), cudnn(changed.cudnn), beyond(beyond_of_it) {}
 
 OnCard VerdictOfRecord(const RecordedRun& run, const Device& device, const AllocatorConfig& given) {
-  return VerdictOf({run.played.timeline, nullptr, 1, run.cudnn, run.beyond}, device, given);
+  const Replays::Step step(std::make_shared<Replays>(), &run.played.timeline);  // the run's own, which outlives it
+  Replays replays;
+  return VerdictOf({step, nullptr, 1, run.cudnn, run.beyond}, device, given, &replays);
 }
 
 RecordMoment MomentOf(const Record& record, const PlayedRecord& played, size_t event) {

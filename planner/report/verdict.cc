@@ -44,16 +44,16 @@ AllocatorConfig AllocatorOn(const Device& device, const AllocatorConfig& given) 
   return config;
 }
 
-bool FitsAtTheHighEnd(const Demand& demand, const Device& device, const AllocatorConfig& config) {
+bool FitsAtTheHighEnd(const Demand& demand, const Device& device, const AllocatorConfig& config, Replays* replays) {
   const CardRooms rooms = RoomsOf(device);
-  const auto fits = [&](const Timeline& timeline, Bytes room, AddressOrder order) {
+  const auto fits = [&](const Replays::Step& step, Bytes room, AddressOrder order) {
     AllocatorConfig ordered = config;
     ordered.addresses = order;
-    return !Replay(timeline, demand.batch, ordered, Less(room, demand.beyond)).out_of_memory;
+    return replays->Fits(step, demand.batch, ordered, Less(room, demand.beyond));
   };
   if (!fits(demand.likely, demand.cudnn_chooses ? rooms.measured : rooms.worst, config.addresses)) return false;
   if (!config.expandable_segments && !fits(demand.likely, rooms.worst, Other(config.addresses))) return false;
-  return demand.high == nullptr || fits(*demand.high, rooms.worst, config.addresses);
+  return demand.high == nullptr || fits(demand.high, rooms.worst, config.addresses);
 }
 
 void KeepWithin(Bytes available, DeviceBand* band) {
@@ -66,28 +66,41 @@ void KeepWithin(Bytes available, DeviceBand* band) {
   lower(&band->context);
 }
 
-OnCard VerdictOf(const Demand& demand, const Device& device, const AllocatorConfig& given) {
+Verdict VerdictAlone(const Demand& demand, const Device& device, const AllocatorConfig& given, Replays* replays) {
   const AllocatorConfig config = AllocatorOn(device, given);
   CHECK(!config.bfc);
-  const auto replay = [&](const Timeline& timeline, Bytes room, const AllocatorConfig& with) {
-    Peak peak = Replay(timeline, demand.batch, with, room == Bytes::Max() ? room : Less(room, demand.beyond));
+  if (!replays->Fits(demand.likely, demand.batch, config, Less(RoomsOf(device).likely, demand.beyond)))
+    return Verdict::kDoesNotFit;
+  return FitsAtTheHighEnd(demand, device, config, replays) ? Verdict::kFits : Verdict::kTight;
+}
+
+OnCard VerdictOf(const Demand& demand, const Device& device, const AllocatorConfig& given, Replays* replays) {
+  const AllocatorConfig config = AllocatorOn(device, given);
+  CHECK(!config.bfc);
+  const auto endless = [&](const Replays::Step& step) {
+    Peak peak = replays->Of(step, demand.batch, Endless(config), Bytes::Max());
     peak.peak.reserved += demand.beyond;
     return peak;
   };
   OnCard on;
-  on.peak = replay(demand.likely, RoomsOf(device).likely, config);
-  const bool fits = !on.peak.out_of_memory;
+  std::optional<Peak> within =
+      replays->Within(demand.likely, demand.batch, config, Less(RoomsOf(device).likely, demand.beyond));
+  const bool fits = within.has_value();
+  if (fits) {
+    on.peak = *std::move(within);
+    on.peak.peak.reserved += demand.beyond;
+  }
   // Nothing was given back: a larger card makes no difference.
   const bool same = fits && on.peak.retries == 0;
-  Peak roomy = same ? Peak() : replay(demand.likely, Bytes::Max(), Endless(config));
+  Peak roomy = same ? Peak() : endless(demand.likely);
   on.roomy = same ? on.peak.peak.reserved : std::max(on.peak.peak.reserved, roomy.peak.reserved);
   if (!fits) on.peak = std::move(roomy);
-  const bool surely = fits && FitsAtTheHighEnd(demand, device, config);
-  on.verdict = !fits ? Verdict::kDoesNotFit : surely ? Verdict::kFits : Verdict::kTight;
   ReservedEnds ends;
   ends.uncertain = demand.cudnn_chooses;
   ends.high = on.peak.peak.reserved;
-  if (demand.high != nullptr) ends.high = replay(*demand.high, Bytes::Max(), Endless(config)).peak.reserved;
+  if (demand.high != nullptr) ends.high = endless(demand.high).peak.reserved;
+  const bool surely = fits && FitsAtTheHighEnd(demand, device, config, replays);
+  on.verdict = !fits ? Verdict::kDoesNotFit : surely ? Verdict::kFits : Verdict::kTight;
   on.band = BandOf(on.peak.peak.reserved, ends, device.context);
   if (surely) KeepWithin(device.available(), &on.band);
   return on;

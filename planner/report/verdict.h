@@ -21,7 +21,7 @@
 #include <string>
 #include <string_view>
 
-#include "planner/allocator/replay.h"
+#include "planner/allocator/replays.h"
 #include "planner/report/parts/device_band.h"
 #include "planner/spec/device.h"
 
@@ -41,10 +41,10 @@ struct OnCard {
   Bytes OnALargerCard() const { return band.device().likely + (roomy - peak.peak.reserved); }
 };
 
-// What is asked about. The timelines must outlive the call.
+// What is asked about.
 struct Demand {
-  const Timeline& likely;
-  const Timeline* high = nullptr;  // with cuDNN's workspaces at their high end; null: the same
+  Replays::Step likely;
+  Replays::Step high;  // with cuDNN's workspaces at their high end; null: the same
   int64_t batch = 1;
   bool cudnn_chooses = false;
   Bytes beyond;  // reserved above what one pool of blocks would be: PyTorch keeps a pool for each stream
@@ -61,11 +61,14 @@ CardRooms RoomsOf(const Device& device);
 // --allocator-conf on this card: its fractions are of what the card has, context and reserve included.
 AllocatorConfig AllocatorOn(const Device& device, const AllocatorConfig& given);
 
-// PyTorch's allocator; `given` is what the user set of it.
-OnCard VerdictOf(const Demand& demand, const Device& device, const AllocatorConfig& given);
+// PyTorch's allocator; `given` is what the user set of it, `replays` what is known of these steps.
+OnCard VerdictOf(const Demand& demand, const Device& device, const AllocatorConfig& given, Replays* replays);
+
+// The verdict alone, for which fewer replays are needed.
+Verdict VerdictAlone(const Demand& demand, const Device& device, const AllocatorConfig& given, Replays* replays);
 
 // Whether it fits with the context at its high end; of a demand that is likely to fit. `config`: AllocatorOn the device.
-bool FitsAtTheHighEnd(const Demand& demand, const Device& device, const AllocatorConfig& config);
+bool FitsAtTheHighEnd(const Demand& demand, const Device& device, const AllocatorConfig& config, Replays* replays);
 
 // Lowers the high end of what fits to what the card has: there the same step gives more of its cache back.
 void KeepWithin(Bytes available, DeviceBand* band);

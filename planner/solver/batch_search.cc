@@ -16,8 +16,9 @@ constexpr int64_t kFew = 4;
 
 class Search {
  public:
-  Search(Steps& steps, const Layers& layers, const AllocatorConfig& config, Bytes capacity)
-      : steps_(steps), layers_(layers), config_(config), capacity_(capacity) {}
+  // `alone`: the batch, without peak and bottleneck.
+  Search(Steps& steps, const Layers& layers, const AllocatorConfig& config, Bytes capacity, bool alone)
+      : steps_(steps), layers_(layers), config_(config), capacity_(capacity), alone_(alone) {}
 
   Result<LargestBatch> Run(int64_t asked, int64_t near) {
     if (const Status done = Bracket(asked, near); !done.ok()) return done.error();
@@ -32,12 +33,19 @@ class Search {
   Status Try(int64_t batch) {
     const Result<LaidOut> step = steps_.At(batch);
     if (!step.ok()) return step.error();
-    const Timeline& timeline = **step;
-    Peak peak = Replay(timeline, batch, config_, capacity_);
     CHECK(++found_.replays <= kMostReplays);
+    if (alone_) {
+      if (steps_.replays().Fits(*step, batch, config_, capacity_)) {
+        fits_ = proved_to_fit_ = batch;
+      } else {
+        fails_ = proved_to_fail_ = batch;
+      }
+      return Done();
+    }
+    Peak peak = steps_.replays().Of(*step, batch, config_, capacity_);
     if (peak.out_of_memory) {
       fails_ = proved_to_fail_ = batch;
-      found_.bottleneck = DescribeAllocation(timeline, layers_, batch, *peak.out_of_memory);
+      found_.bottleneck = DescribeAllocation(**step, layers_, batch, *peak.out_of_memory);
     } else {
       fits_ = proved_to_fit_ = batch;
       found_.peak = std::move(peak);
@@ -51,8 +59,8 @@ class Search {
     if (trust_ == Trust::kNothing) return Try(batch);
     bool fits = batch < ideal_;
     if (batch >= ideal_ - ideal_ / 3 && batch <= ideal_ + ideal_ / 16) {
-      if (trust_ == Trust::kIdeal) return Try(batch);
-      fits = !Replay(*near_, batch, config_, capacity_).out_of_memory;
+      if (trust_ == Trust::kIdeal || batch == near_->batch) return Try(batch);
+      fits = steps_.replays().Fits(near_, batch, config_, capacity_);
     }
     (fits ? fits_ : fails_) = batch;
     return Done();
@@ -134,6 +142,7 @@ class Search {
   const Layers& layers_;
   const AllocatorConfig& config_;
   const Bytes capacity_;
+  const bool alone_;
   LargestBatch found_;
   enum class Trust : uint8_t { kLayout, kIdeal, kNothing };
   Trust trust_ = Trust::kLayout;
@@ -172,7 +181,15 @@ int64_t IdealBatch(const Timeline& timeline, Bytes capacity, int64_t limit) {
 Result<LargestBatch> FindLargestBatch(Steps& steps, const Layers& layers, const AllocatorConfig& config, Bytes capacity,
                                       int64_t asked, int64_t near) {
   CHECK(asked >= 1 && asked <= kLargestBatchTried);
-  return Search(steps, layers, config, capacity).Run(asked, near);
+  return Search(steps, layers, config, capacity, /*alone=*/false).Run(asked, near);
+}
+
+Result<int64_t> LargestBatchAlone(Steps& steps, const Layers& layers, const AllocatorConfig& config, Bytes capacity,
+                                  int64_t asked, int64_t near) {
+  CHECK(asked >= 1 && asked <= kLargestBatchTried);
+  const Result<LargestBatch> found = Search(steps, layers, config, capacity, /*alone=*/true).Run(asked, near);
+  if (!found.ok()) return found.error();
+  return found->largest_batch;
 }
 
 Result<LargestBatch> FindLargestBatch(const Layout& layout, const Layers& layers, const AllocatorConfig& config,

@@ -46,6 +46,10 @@ Result<LargestBatch> FindLargestBatch(Steps& steps, const Layers& layers, const 
 Result<LargestBatch> FindLargestBatch(const Layout& layout, const Layers& layers, const AllocatorConfig& config,
                                       Bytes capacity, int64_t asked = 1, int64_t near = 1);
 
+// The same batch alone: without the peak there, and what was refused to the next one, fewer replays are needed.
+Result<int64_t> LargestBatchAlone(Steps& steps, const Layers& layers, const AllocatorConfig& config, Bytes capacity,
+                                  int64_t asked = 1, int64_t near = 1);
+
 // The largest batch of 1 .. limit whose requested bytes, from this timeline's coefficients, stay within the capacity;
 // 0 if there is none.
 int64_t IdealBatch(const Timeline& timeline, Bytes capacity, int64_t limit);

@@ -45,7 +45,7 @@ std::string Filled(const std::string& text, const std::string& form, int64_t lay
   const Template read = Template::Read(text);
   Settings settings;
   settings.Set("layers", layers);
-  Result<std::string> filled = read.Fill(read.Complete(settings), form, "train");
+  Result<std::string> filled = read.Fill(read.Complete(settings), form, "train", true);
   return filled ? *filled : filled.error().text;
 }
 

@@ -232,6 +232,28 @@ TEST_CASE("named models: a sequence that a sliding window does not hold was reco
   CHECK(calls_at(512) == calls_at(8192));
 }
 
+TEST_CASE("named: the program under autocast is read where it is asked for, and facts are kept for changed questions") {
+  const Result<std::optional<NamedModel>> llama = FindNamed("llama-3.2-1b", "");
+  REQUIRE(llama);
+  std::map<std::string, int64_t> lengths;
+  const Result<Facts> both = FactsOf(**llama, &lengths, "train", "bfloat16", true);
+  Result<Facts> alone = FactsOf(**llama, &lengths, "train", "bfloat16", false);
+  REQUIRE(both);
+  REQUIRE(alone);
+  CHECK(both->training_program_in_amp.has_value());
+  CHECK_FALSE(alone->training_program_in_amp.has_value());
+  CHECK(both->training_program == alone->training_program);
+  const std::shared_ptr<const NamedModel> keeping = KeepingFacts(**llama);
+  for (int round = 0; round < 2; ++round) {
+    CHECK(*FactsOf(*keeping, &lengths, "train", "bfloat16", true) == *both);
+    CHECK(*FactsOf(*keeping, &lengths, "train", "bfloat16", false) == *alone);
+  }
+  std::map<std::string, int64_t> shorter = {{"sequence", 128}};
+  CHECK(*FactsOf(*keeping, &shorter, "train", "bfloat16", false) ==
+        *FactsOf(**llama, &shorter, "train", "bfloat16", false));
+  CHECK_FALSE(*FactsOf(*keeping, &shorter, "train", "bfloat16", false) == *alone);
+}
+
 // A path's end of two names; under autocast a base in halves has fp32 adapters, whose results no call casts back.
 TEST_CASE("lora: adapters of a denoiser, of which the scripts freeze the rest in halves") {
   const Result<std::optional<NamedModel>> unet = FindNamed("sd-1.5", "");

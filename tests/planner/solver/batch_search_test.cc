@@ -69,6 +69,8 @@ TEST_CASE("the answer is the batch before the first that fails, whatever the cap
           CHECK_LE(found->peak->peak.reserved, Bytes::MiB(capacity));
         }
         CHECK_LE(found->replays, 30);
+        Steps steps(layout);
+        CHECK_EQ(*LargestBatchAlone(steps, Layers(), AllocatorConfig(), Bytes::MiB(capacity)), found->largest_batch);
       }
     }
   }
@@ -129,6 +131,8 @@ TEST_CASE("the answer is never below a batch that was asked for and fits") {
     CHECK_EQ(found->bottleneck->batch, found->largest_batch + 1);
     CHECK_EQ(found->peak->peak,
              Replay(*layout(found->largest_batch), found->largest_batch, AllocatorConfig(), Bytes::MiB(1000)).peak);
+    Steps steps(layout);
+    CHECK_EQ(*LargestBatchAlone(steps, Layers(), AllocatorConfig(), Bytes::MiB(1000), asked), found->largest_batch);
   }
 }
 
