@@ -90,6 +90,16 @@ Error WithoutTemplate(const std::string& name, const Settings& settings, const s
           "for any"};
 }
 
+// What --format json wrote, of any verb: it says so itself.
+std::optional<Error> AnswerInPlaceOfAModel(const std::string& name, const Settings& settings) {
+  const std::string schema = settings.Text("schema").value_or("");
+  if (!schema.starts_with("vramplan.")) return std::nullopt;
+  const bool of_run = schema.starts_with("vramplan.run/");
+  return Error{ErrorCode::kBadInput, name, "it is an answer (" + schema + "), and no model",
+               of_run ? "vramplan run --record FILE.csv writes what fit, plan and trace read"
+                      : "give the model that it answers for; vramplan diff compares two answers"};
+}
+
 Result<NamedModel> WithTemplate(NamedModel model, const std::string& of_class) {
   const std::string wanted = !of_class.empty()                ? of_class
                              : model.settings.classes.empty() ? std::string()
@@ -187,6 +197,7 @@ Result<std::optional<NamedModel>> FindNamed(const std::string& name, const std::
   if (!configuration) return std::optional<NamedModel>();
   Result<Settings> settings = ReadSettings(configuration->text, configuration->source);
   if (!settings) return settings.error();
+  if (const std::optional<Error> answer = AnswerInPlaceOfAModel(name, *settings)) return *answer;
   if (settings->Find("quantization_config") != nullptr) {
     return Error{ErrorCode::kBadInput, name, "its weights are quantized (quantization_config), which no template is",
                  "ask vramplan run about a script that loads it, or leave that setting out for whole weights"};

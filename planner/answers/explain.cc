@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "planner/allocator/replay.h"
+#include "planner/answers/named_model.h"
+#include "planner/answers/vllm.h"
 #include "planner/solver/batch_search.h"
 
 namespace vramplan {
@@ -48,7 +50,32 @@ Status FitInRoom(const StepOfMessage& of, Bytes room, const AllocatorConfig& con
   return Done();
 }
 
+// Of the card, by others than the process that failed, whose own context is the smallest of its generation.
+Bytes HeldByOthers(const OutOfMemory& message, const Device& device) {
+  if (message.place != MemoryPlace::kCard || !message.capacity || !message.free) return Bytes();
+  return std::max(Bytes(), *message.capacity - *message.free - device.context.likely);
+}
+
 }  // namespace
+
+Result<ServedModel> ExplainServing(const Question& asked, const OutOfMemory& message, const ChosenDevice& chosen) {
+  Question question = asked;
+  if (const Status named = TakeNamed(&question); !named.ok()) return named.error();
+  if (!question.vllm) question.vllm = VllmOptions();
+  ServedModel served;
+  const std::optional<int64_t> tokens = message.tokens_fit ? message.tokens_fit : message.tokens;
+  if (question.named != nullptr && tokens) {
+    const std::string length = ServedLength(*question.named).first;
+    if (question.bind.dims.emplace(length, *tokens).second) served.dim = length + "=" + std::to_string(*tokens);
+  }
+  ChosenDevice beside = chosen;
+  served.others = HeldByOthers(message, beside.device);
+  beside.device.reserve += served.others;
+  const Result<VllmStart> start = VllmStartOf(question, beside);
+  if (!start.ok()) return start.error();
+  served.verdict = VerdictLine(*start);
+  return served;
+}
 
 Result<StepOfMessage> ExplainStep(const Question& asked, const OutOfMemory& message,
                                   const std::optional<ChosenDevice>& chosen) {

@@ -26,4 +26,9 @@ struct StepOfMessage {
 Result<StepOfMessage> ExplainStep(const Question& asked, const OutOfMemory& message,
                                   const std::optional<ChosenDevice>& chosen);
 
+// Of a message of vLLM: whether `vllm serve` starts with the model on this card, beside what the message says that others
+// hold of it, and with the context that fits by its words, unless the question has one. The command is left to the
+// caller. Errors: those of VllmStartOf.
+Result<ServedModel> ExplainServing(const Question& asked, const OutOfMemory& message, const ChosenDevice& chosen);
+
 }  // namespace vramplan

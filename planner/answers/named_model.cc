@@ -215,6 +215,16 @@ Status TakeWeights(Question* question, const NamedModel& model) {
                "type --precision " + std::string(Name(alone)) + ", or --precision amp-bf16 for autocast"};
 }
 
+// ": vramplan fit llama-3.2-1b --gpu t4 --lora 16", behind "name the model"; of a verb that needs more than a model and a card
+// the name alone.
+std::string WithAName(const Question& question, const std::string& options) {
+  const std::string& verb = question.hint_verb;
+  const bool of_card = verb == "fit" || verb == "plan";
+  if (!of_card && verb != "estimate" && verb != "trace") return ", such as llama-3.2-1b, for " + options;
+  const std::string gpu = question.gpu.empty() || AsksOfMany(question.gpu) ? "t4" : question.gpu;
+  return ": vramplan " + verb + " llama-3.2-1b " + (of_card ? "--gpu " + gpu + " " : "") + options;
+}
+
 }  // namespace
 
 Status TakeNamed(Question* question) {
@@ -234,15 +244,15 @@ Status TakeNamed(Question* question) {
                              : serves            ? "--mode serve"
                                                  : "";
     if (flag.empty()) return Done();
+    const std::string value = question->lora      ? " 16"
+                              : question->quant   ? " nf4 --lora 16"
+                              : question->weights ? " bf16"
+                              : shares            ? " ddp --gpus 2"
+                              : question->vllm    ? " vllm"
+                                                  : "";
     return Error{ErrorCode::kUsage, flag, "it is for a model that is given by its name, and " + name + " is a file",
                  std::string(question->lora ? "export the model with its adapters, or name it" : "name the model") +
-                     ": vramplan " + question->hint_verb + " llama-3.2-1b " + flag +
-                     (question->lora      ? " 16"
-                      : question->quant   ? " nf4"
-                      : question->weights ? " bf16"
-                      : shares            ? " ddp --gpus 2"
-                      : question->vllm    ? " vllm"
-                                          : "")};
+                     WithAName(*question, flag + value)};
   }
   TrainingSpec& spec = question->spec;
   if ((spec.strategy == Strategy::kNone) != (spec.ranks == 1)) {

@@ -97,6 +97,8 @@ Remedy RemedyOf(std::string typed, const CardFit& fit) {
 struct Change {
   bool checkpoints = false, eight_bits = false, adapters = false, packed = false;
   bool halves = false;  // --precision amp-fp16: diffusers' scripts freeze the base in halves then
+  // Of all that is loaded, as torch_dtype=torch.float16 of from_pretrained.
+  std::optional<Precision> type = std::nullopt;
 
   // False: the question has that already.
   bool Apply(Question* question) const {
@@ -112,8 +114,9 @@ struct Change {
     }
     if (packed) question->quant = Quantization{"nf4", true};
     if (halves && IsAutocast(spec.precision)) return false;
-    if (halves) {
-      spec.precision = Precision::kAmpFp16;
+    if (type && spec.precision != Precision::kFp32 && spec.precision != Precision::kTf32) return false;
+    if (halves || type) {
+      spec.precision = type.value_or(Precision::kAmpFp16);
       spec.given.insert("precision");
     }
     return true;
@@ -125,7 +128,7 @@ struct Change {
       text +=
           " --lora " + std::to_string(changed.lora->rank) + (changed.lora->targets.empty() ? "" : ",target=all-linear");
     if (changed.quant && !before.quant) text += " --quant nf4,double";
-    if (changed.spec.precision != before.spec.precision && halves)
+    if (changed.spec.precision != before.spec.precision && (halves || type))
       text += " --precision " + std::string(Name(changed.spec.precision));
     if (changed.spec.optimizer != before.spec.optimizer)
       text += " --optimizer " + std::string(Name(changed.spec.optimizer));
@@ -182,13 +185,14 @@ constexpr Change kOfServing[] = {{.packed = true}};
 std::vector<Remedy> RemediesOf(const Question& asked, const ModelFacts& model, const ChosenDevice& chosen,
                                int64_t batch, Verdict now) {
   std::vector<Remedy> remedies;
-  const bool serves = asked.spec.mode == Mode::kServe;
-  if (asked.named == nullptr || (asked.spec.mode != Mode::kTrain && !serves) ||
-      asked.spec.framework.runtime != Runtime::kPyTorch)
+  const bool serves = asked.spec.mode == Mode::kServe, infers = asked.spec.mode == Mode::kInfer;
+  if (asked.named == nullptr || asked.spec.mode == Mode::kEval || asked.spec.framework.runtime != Runtime::kPyTorch)
     return remedies;
   Question question = asked;
   question.named = KeepingFacts(*asked.named);
-  const std::span<const Change> changes = serves ? kOfServing
+  const Change of_inference[] = {{.type = chosen.capability >= Capability{8, 0} ? Precision::kBf16 : Precision::kFp16}};
+  const std::span<const Change> changes = serves   ? kOfServing
+                                          : infers ? std::span<const Change>(of_inference)
                                           : question.named->templates.OfDiffusers()
                                               ? std::span<const Change>(kOfDenoisers)
                                               : std::span<const Change>(kChanges);

@@ -48,14 +48,16 @@ Result<Outcome> RunEstimate(const Options& options, const Style& style, Probe* m
   const Result<Estimate> estimate = EstimateStep(options, *chosen, IsPicture(options.format) ? &pictures : nullptr);
   if (!estimate.ok()) return estimate.error();
   if (IsStepAlone(options.format)) return Outcome{.text = pictures.alone};
+  // Of a card that was named it says whether the step fits, as fit does.
+  const int exit_code = estimate->device && estimate->verdict == Verdict::kDoesNotFit ? kExitDoesNotFit : 0;
   if (IsPicture(options.format)) {
     std::string page = PrintEstimatePage(*estimate, pictures.step, pictures.batches);
     if (options.format == Format::kAll)
       page = AllForms(ToJson(*estimate), PrintEstimate(*estimate, style), std::move(page));
-    return Outcome{.text = std::move(page)};
+    return Outcome{.text = std::move(page), .exit_code = exit_code};
   }
-  if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(*estimate))};
-  return Outcome{.text = PrintEstimate(*estimate, style), .notes = estimate->notes};
+  if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(*estimate)), .exit_code = exit_code};
+  return Outcome{.text = PrintEstimate(*estimate, style), .exit_code = exit_code, .notes = estimate->notes};
 }
 
 }  // namespace vramplan

@@ -19,9 +19,11 @@ namespace {
 
 std::string MiBText(Bytes bytes) { return std::to_string(bytes.count() >> 20) + "MiB"; }
 
-// What plan takes of what was given here and of what the message says, for the card of the message.
-std::string PlanCommand(const Options& options, const ExplainedStep& step, const std::optional<ChosenDevice>& chosen) {
-  std::string command = "vramplan plan " + InShell(options.model);
+// What plan takes of what was given here and of what the message says, for the card of the message; of what does not train,
+// what fit takes.
+std::string NextCommand(const Options& options, const ExplainedStep& step, const std::optional<ChosenDevice>& chosen) {
+  const Verb verb = options.spec.mode == Mode::kTrain ? Verb::kPlan : Verb::kFit;
+  std::string command = "vramplan " + std::string(Name(verb)) + " " + InShell(options.model);
   // The card that the message describes: of a card by name others may have held a part.
   const bool by_name = !step.room_told && chosen && !chosen->id.empty();
   if (by_name) {
@@ -32,10 +34,10 @@ std::string PlanCommand(const Options& options, const ExplainedStep& step, const
   }
   // What was typed, but for what stands there already, what plan decides, and what is about explain.
   for (const TypedOption& typed : options.typed) {
-    const bool is_left_out = IsOneOf(
-        typed.flag, {"--model", "--gpu", "--gpu-memory", "--context", "--reserve", "--profile", "--held",
-                     "--capability", "--mode", "--checkpoint", "--saved", "--batch", "--format", "--out", "--verbose"});
-    if (is_left_out || !TakesOption(Verb::kPlan, typed.flag)) continue;
+    const bool is_left_out =
+        IsOneOf(typed.flag, {"--model", "--gpu", "--gpu-memory", "--context", "--reserve", "--profile", "--held",
+                             "--capability", "--checkpoint", "--saved", "--batch", "--format", "--out", "--verbose"});
+    if (is_left_out || !TakesOption(verb, typed.flag)) continue;
     command += " " + typed.flag + (typed.value.empty() ? "" : " " + InShell(typed.value));
   }
   for (const SpecRow& row : step.head.spec) {
@@ -43,7 +45,9 @@ std::string PlanCommand(const Options& options, const ExplainedStep& step, const
     const bool of_the_message = step.version_told && (row.option == "framework" || row.option == "attention");
     if (of_the_card || (of_the_message && !row.given)) command += " --" + row.option + " " + InShell(row.text);
   }
-  if (step.head.model.has_batch) command += " --batch " + std::to_string(step.head.batch);
+  // A batch that nobody knows is not asked for.
+  const bool batch_known = step.batch_found || step.head.batch_given;
+  if (step.head.model.has_batch && batch_known) command += " --batch " + std::to_string(step.head.batch);
   return command;
 }
 
@@ -79,10 +83,48 @@ Status Compare(const Options& options, Probe* machine, ExplainReport* report, st
   if (!of.ok()) return of.error();
   ExplainedStep& step = of->step;
   step.head.spec = SpecRows(options, of->laid_out.spec, step.head, *chosen, of->context);
-  if (of->room) step.plan = PlanCommand(options, step, *chosen);
+  if (of->room) step.plan = NextCommand(options, step, *chosen);
   report->notes.Append(of->laid_out.prepared.notes);
   if (IsPicture(options.format)) *drawn = DrawnBeside(*of, options, *chosen);
   report->step = std::move(step);
+  return Done();
+}
+
+// What fit --engine vllm takes of what was given here and of what the message says.
+std::string ServeCommand(const Options& options, const ServedModel& served) {
+  std::string command = "vramplan fit " + InShell(options.model) + " --engine vllm";
+  if (options.gpu_memory && !options.Given("gpu-memory")) command += " --gpu-memory " + MiBText(*options.gpu_memory);
+  for (const TypedOption& typed : options.typed) {
+    const bool is_of_vllm = IsOneOf(typed.flag, {"--gpu", "--gpu-memory", "--capability", "--context", "--profile",
+                                                 "--dim", "--precision", "--weights"});
+    if (is_of_vllm) command += " " + typed.flag + " " + InShell(typed.value);
+  }
+  if (!served.dim.empty()) command += " --dim " + served.dim;
+  const Bytes reserve = options.reserve + served.others;
+  return reserve > Bytes() ? command + " --reserve " + MiBText(reserve) : command;
+}
+
+// Of a message of vLLM, which runs no step that could be laid out beside it.
+Status CompareServing(const Options& given, Probe* machine, ExplainReport* report) {
+  Options options = given;
+  const bool no_card = options.gpu.empty() && !options.gpu_memory && options.profile.empty();
+  if (no_card && report->message.place == MemoryPlace::kCard) options.gpu_memory = report->message.capacity;
+  const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
+  if (!chosen.ok()) return chosen.error();
+  if (!*chosen) {
+    report->notes.Add({"unknown-card", Severity::kNote, "--gpu",
+                       "the message does not give the size of the card, so whether vLLM starts there is not known",
+                       "name it with --gpu or --gpu-memory"});
+    return Done();
+  }
+  Result<ServedModel> served = ExplainServing(options, report->message, **chosen);
+  if (!served.ok()) {
+    report->notes.Add({"not-of-vllm", Severity::kWarning, "--model", served.error().text,
+                       "vramplan fit NAME --gpu CARD --mode serve answers for generate() of transformers"});
+    return Done();
+  }
+  served->command = ServeCommand(options, *served);
+  report->served = *std::move(served);
   return Done();
 }
 
@@ -164,7 +206,9 @@ Result<Outcome> RunExplain(const Options& options, const Style& style, Probe* ma
                       "the numbers of the message sum to " + ToString(*excess) + " more than the card has", ""});
   }
   if (!options.model.empty()) {
-    if (const Status compared = Compare(options, machine, &report, &drawn); !compared.ok()) return compared.error();
+    const Status compared = report.message.kind == "vllm" ? CompareServing(options, machine, &report)
+                                                          : Compare(options, machine, &report, &drawn);
+    if (!compared.ok()) return compared.error();
   }
   Outcome outcome;
   if (options.save) {

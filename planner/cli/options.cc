@@ -144,6 +144,13 @@ Status CheckScript(const Options& options) {
   return Done();
 }
 
+// What vllm serve is asked about with, and what has an answer of its own in planner/answers/vllm.cc. All else is of a step
+// that PyTorch runs.
+constexpr std::string_view kOfVllm[] = {"--gpu",     "--gpu-memory", "--capability", "--context", "--reserve",
+                                        "--profile", "--batch",      "--sequences",  "--engine",  "--kv",
+                                        "--dim",     "--mode",       "--precision",  "--weights", "--lora",
+                                        "--quant",   "--resident"};
+
 // --engine, and what goes with vLLM alone.
 Status CheckEngine(const Options& options) {
   const std::string mode(Name(options.spec.mode));
@@ -170,6 +177,12 @@ Status CheckEngine(const Options& options) {
                  "type --format json");
   if (options.emit != Emit::kNone && options.emit != Emit::kVllm)
     return Wrong("--emit", "of what vLLM serves it is the command line", "type --emit vllm");
+  for (const OptionRow& row : OptionRows()) {
+    if (!TakenBy(row, options.verb) || !options.Given(row.flag + 2) || row.group == OptionGroup::kAnswer) continue;
+    if (std::ranges::find(kOfVllm, row.flag) == std::end(kOfVllm))
+      return Wrong(row.flag, "it changes nothing of what vllm serve takes",
+                   "leave it out, or leave out --engine vllm for generate()");
+  }
   return Done();
 }
 
@@ -288,15 +301,16 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   options.of_step = (verbs::kStep & bit) != 0;
   const Behind behind = RowOf(verb).behind;
   if (behind == Behind::kFile || behind == Behind::kTwoFiles) options.file = positional;
+  while (options.file.size() > 1 && options.file.ends_with('/')) options.file.pop_back();  // a folder of a config.json
   const bool of_model = (verbs::kGraph & bit) != 0 && !TakesOption(verb, "--model");
-  if (behind == Behind::kFile && of_model) options.model = positional;
+  if (behind == Behind::kFile && of_model) options.model = options.file;
   if (behind == Behind::kWord) options.filter = positional;
   if (const Status read = ReadRows(verb, typed, &options); !read.ok()) return read.error();
   if (behind == Behind::kProcess) {
     if (const Status read = ReadProcess(positional, &options); !read.ok()) return read.error();
   }
   if (const Status settled = Settle(&options); !settled.ok()) return settled.error();
-  for (const auto check : {CheckRuntime, CheckScript, CheckOthers, CheckEngine, CheckPlan, CheckCard})
+  for (const auto check : {CheckRuntime, CheckScript, CheckEngine, CheckOthers, CheckPlan, CheckCard})
     if (const Status checked = check(options); !checked.ok()) return checked.error();
   NoteIdle(&options);
   // Each combination of a sweep is a command line again, without --over; what explain says to type next is one.

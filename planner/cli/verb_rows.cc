@@ -11,8 +11,8 @@ constexpr VerbRow kVerbRows[] = {
     {Verb::kFit, "fit", Behind::kFile, "FILE.onnx --gpu t4", false, "fit FILE --gpu NAME",
      "does it fit, and what is the largest batch", "vramplan fit FILE.onnx --gpu NAME [options]",
      "Whether the model trains (or infers) on a card, with which largest batch, and where every MiB goes. FILE may be "
-     "what vramplan run --record wrote: then the answer is about that run of the script. Exit code 0: it fits, 3: it "
-     "does not.",
+     "what vramplan run --record wrote: then the answer is about that run of the script. Exit code 0: it fits, or is "
+     "tight, 3: it does not.",
      "  vramplan fit unet.onnx --gpu t4\n"
      "  vramplan fit llama-3.1-8b --lora 16 --dim sequence=2048 --gpu rtx-4090\n"
      "  vramplan fit resnet50.onnx --gpu rtx-3090 --batch 64 --optimizer sgd-momentum\n"
@@ -45,7 +45,8 @@ constexpr VerbRow kVerbRows[] = {
      RunPlan},
     {Verb::kEstimate, "estimate", Behind::kFile, "FILE.onnx", false, "estimate FILE",
      "how much memory a step takes, and what takes it", "vramplan estimate FILE.onnx [options]",
-     "How much GPU memory a training or inference step takes, and what takes it. Nothing is run and no GPU is needed.",
+     "How much GPU memory a training or inference step takes, and what takes it. Nothing is run and no GPU is needed. "
+     "Exit code 0: told, 3: it does not fit on the card that --gpu names.",
      "  vramplan estimate resnet50.onnx --batch 32\n"
      "  vramplan estimate bert.onnx --batch 8 --dim sequence=128 --optimizer adamw\n"
      "  vramplan estimate unet.onnx --mode infer --format json\n",
@@ -69,7 +70,7 @@ constexpr VerbRow kVerbRows[] = {
      "vramplan sweep FILE.onnx --over NAME=VALUES [--over NAME=VALUES] [options]",
      "How the memory grows: the step under every combination of the values, as a table, CSV, JSON or a page, with the "
      "law of each length (linear, quadratic, steps) and its coefficient. With --gpu NAME each answer has its verdict, "
-     "with --gpu all the smallest card that holds it.",
+     "with --gpu all the smallest card that holds it; the exit code is 0 whatever they are.",
      "  vramplan sweep unet.onnx --over batch=1:64:x2 --gpu t4\n"
      "  vramplan sweep gpt.onnx --over batch=1,4 --over sequence=128:4096:x2 --format html --out gpt.html\n"
      "  vramplan sweep vit.onnx --over precision=fp32,amp-bf16 --over batch=8:64:x2 --gpu all\n",

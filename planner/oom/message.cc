@@ -101,12 +101,20 @@ void ReadProcesses(std::string_view text, std::string_view lower, OutOfMemory* m
   }
 }
 
-// A difference that was printed after it fell below zero is missing (microsoft/WSL#11050).
+// A difference that was printed after it fell below zero is missing (microsoft/WSL#11050), and so is a card of no size.
 void DropImpossible(OutOfMemory* message) {
   for (const SizeWords& row : SizesOfForms()) {
     std::optional<Bytes>& size = message->*row.means;
     if (row.means != &OutOfMemory::tried && size && *size >= kBeyondAnyMachine) size.reset();
   }
+  const auto is_of_no_card = [](const std::optional<Bytes>& size) { return size && *size >= kBeyondAnyCard; };
+  if (message->place == MemoryPlace::kCard) {
+    if (message->capacity == Bytes() || is_of_no_card(message->capacity)) message->capacity.reset();
+    for (std::optional<Bytes>* held :
+         {&message->allocated, &message->reserved, &message->unallocated, &message->in_use})
+      if (is_of_no_card(*held)) held->reset();
+  }
+  if (message->free && message->capacity && *message->free > *message->capacity + kRounding) message->free.reset();
   // A size in whole gibibytes that are none says nothing.
   if (message->tried == Bytes()) message->tried.reset();
   if (message->gpu && *message->gpu >= 1024) message->gpu.reset();

@@ -47,7 +47,13 @@ std::string PrintExplainPage(const ExplainReport& report, const std::optional<St
   if (report.step && !report.step->plan.empty()) {
     Markup command;
     command.Open("pre").Element("code", {}, report.step->plan).Close();
-    page.Add("What to change", "This command says it:", std::move(command));
+    page.Add(report.step->head.mode == Mode::kTrain ? "What to change" : "What fits there",
+             "This command says it:", std::move(command));
+  }
+  if (report.served) {
+    Markup command;
+    command.Open("pre").Element("code", {}, report.served->command).Close();
+    page.Add("What vLLM does with it", report.served->verdict + ". This command says more:", std::move(command));
   }
   if (pictures) page.Add("Segments at the peak", "As if the card had no end.", pictures->segments);
   if (report.step) page.Add("What it rests on", "", DrawSpec(report.step->head.spec));

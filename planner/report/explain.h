@@ -29,7 +29,15 @@ struct ExplainedStep {
   // The same with expandable segments: whether it fits; nothing: not another allocator, or it made no difference.
   bool expandable_fits = false;
   std::optional<LargestBatch> largest;  // in that room
-  std::string plan;                     // the command line that says what to change
+  std::string plan;                     // the command line that says what to change; of what does not train, what fits
+};
+
+// --model, and the message is of vLLM, which runs no step of the model that could be laid out.
+struct ServedModel {
+  std::string verdict;  // whether vllm serve starts with it on that card
+  std::string command;  // the command line that says more; that of `fit --engine vllm`
+  std::string dim;      // "sequence=23376": the context, where the message says it
+  Bytes others;         // what others hold of the card, by the message
 };
 
 // A row of the table of where the card's memory was; `color` is the picture's.
@@ -45,6 +53,7 @@ struct ExplainReport {
   OutOfMemoryCause cause = OutOfMemoryCause::kNoNumbers;
   CardShares shares;
   std::optional<ExplainedStep> step;
+  std::optional<ServedModel> served;
   std::string saved;  // --save: the profile that has what the message says about the card; empty: none
   Notes notes;
 };

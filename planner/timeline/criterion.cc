@@ -100,9 +100,9 @@ Loss Criterion::Likely() const {
 
 void Criterion::NoteLikely(Notes* notes) const {
   if (notes == nullptr) return;
-  const std::string what =
-      (loss_ == Loss::kNone ? "the scalar output itself" : std::string(Name(loss_)) + " on output " + out().name) +
-      " " + ToString(out().shape);
+  const std::string what = loss_ == Loss::kNone
+                               ? "that output " + out().name + ", one number, is the loss"
+                               : std::string(Name(loss_)) + " on output " + out().name + " " + ToString(out().shape);
   if (!IsWithoutGradients(e_->spec().mode)) {
     notes->Add({"assumed-loss", Severity::kNote, "--loss", "assumed " + what, "give --loss to change it"});
   } else if (loss_ != Loss::kNone) {

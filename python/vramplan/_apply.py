@@ -27,6 +27,18 @@ class Applied:
     """Whether `torch.amp.GradScaler` is needed."""
 
 
+def _check_model(plan: _results.Plan, model: torch.nn.Module) -> None:
+    """Raises UsageError where the model lacks a module of the one that was planned. What was wrapped since has more in front of
+    its names."""
+    there = set()
+    for name, _ in model.named_modules():
+        parts = name.split(".")
+        there.update(".".join(parts[first:]) for first in range(len(parts)))
+    missing = next((name for name in plan.modules if name not in there), None)
+    if missing is not None:
+        raise UsageError("model", f"it is not the one that was planned: the model has no module {missing}", "give the model that plan was given")
+
+
 @_arguments.checked(model=_arguments.MODULE, optimizer=_arguments.LIVE_OPTIMIZER)
 def apply(plan: _results.Plan, model: torch.nn.Module, optimizer: Any = None) -> Applied:
     """Applies a plan in place: checkpoints its modules and chooses the optimizer's implementation.
@@ -34,7 +46,8 @@ def apply(plan: _results.Plan, model: torch.nn.Module, optimizer: Any = None) ->
     optimizer: an optimizer that has not stepped yet; its groups get the plan's implementation (fused or foreach).
         None: `Applied.optimizer` is None.
 
-    Raises UsageError where no plan was found, or the optimizer has state already.
+    Raises UsageError, a ValueError, where no plan was found, the model has not the modules of the one that was planned, or the
+    optimizer has state already.
     """
     if not plan.code:
         raise UsageError("plan", "no plan fits, so there is nothing to apply", plan.verdict)
@@ -42,6 +55,7 @@ def apply(plan: _results.Plan, model: torch.nn.Module, optimizer: Any = None) ->
         raise UsageError("plan", f"its code is that of emit={plan.emit!r}, which no model is given", "leave emit out")
     if optimizer is not None and optimizer.state:
         raise UsageError("optimizer", "it has stepped already, and its state has a form", "apply the plan before")
+    _check_model(plan, model)
     module = types.ModuleType("vramplan_plan")
     exec(compile(plan.code, "<vramplan plan>", "exec"), module.__dict__)
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence, Union
 
 from . import _arguments, _binary, _results
 from ._arguments import is_path
-from ._errors import ExportError, UsageError, VramplanError
+from ._errors import ExportError, MissingError, UsageError, VramplanError
 
 if TYPE_CHECKING:
     import torch
@@ -182,6 +182,15 @@ def _types_for(model: Any, precision: Any, options: dict[str, Any]) -> Any:
     return Types() if several or "framework" in options else types_for(model, precision)
 
 
+def _by_no_way(recording: ExportError, exporting: ExportError) -> ExportError:
+    """Why there is no answer: the model is neither recorded nor exported."""
+    hint = "see whether the model runs on these inputs; vramplan run measures a script that does"
+    if not isinstance(exporting, MissingError):
+        return ExportError("model", f"{recording.text}, and no exporter takes it", hint)
+    hint = f"see whether the model runs on these inputs; if it does, {exporting.hint}, or vramplan run"
+    return ExportError("model", f"{recording.text}; and {exporting.subject} is not installed, so nothing exports it", hint)
+
+
 @contextlib.contextmanager
 def _file(
     model: Any,
@@ -208,8 +217,9 @@ def _file(
         yield functools.partial(about, os.fspath(model)), ()
         return
     _check_inputs(example_inputs)
-    from ._calls import NotRecorded, ValuesDecide
-    from ._exporting import export, first_line, record, unwrapped
+    from ._calls import NotRecorded, ValuesDecide, place_of
+    from ._exporting import export, first_line, record, split_inputs, unwrapped
+    from ._mistakes import unlike_the_forward
 
     model, around = unwrapped(model)
     with tempfile.TemporaryDirectory(prefix="vramplan") as folder:
@@ -236,10 +246,20 @@ def _file(
         except UsageError:
             raise
         except Exception as error:  # whatever the code does that tensors without values cannot follow
+            if (wrong := unlike_the_forward(error, model, *split_inputs(example_inputs))) is not None:
+                raise wrong from error
+            why = str(error) if isinstance(error, NotRecorded) else first_line(error)
+            if place := place_of(error):
+                why += f", at {place}"
+            refused = ExportError("model", f"its calls cannot be recorded: {why}")
             if recorded:
-                why = str(error) if isinstance(error, NotRecorded) else first_line(error)
-                raise ExportError("model", f"its calls cannot be recorded: {why}") from error
-            notes = export(model, example_inputs, path, optimizer=known, mode=asked).notes
+                raise refused from error
+            try:
+                notes = export(model, example_inputs, path, optimizer=known, mode=asked).notes
+            except ExportError as last:
+                if exported:
+                    raise
+                raise _by_no_way(refused, last) from error
         yield functools.partial(about, path, private=folder), (*around, *notes)
 
 
@@ -337,8 +357,7 @@ def _of_step(
             told = f"{refused.text}; so the operators of an exported file are answered"
             return read(about(verb, arguments), (told, *notes))
     except ExportError as error:
-        hint = "see whether the model runs on these inputs; vramplan run measures a script that does"
-        raise ExportError("model", f"{refused.text}, and no exporter takes it", hint) from error
+        raise _by_no_way(refused, error) from error
 
 
 @_arguments.checked()
@@ -402,6 +421,15 @@ def estimate(
     return _of_step("estimate", model, example_inputs, question, batch, checkpoint, options, target)
 
 
+def _modules_of(model: Any) -> tuple[str, ...]:
+    """Their names, without what other code put around the model; of a name or a file none."""
+    if is_path(model):
+        return ()
+    from ._exporting import unwrapped
+
+    return tuple(name for name, _ in unwrapped(model)[0].named_modules() if name)
+
+
 @_arguments.checked()
 def plan(
     model: Model,
@@ -421,7 +449,7 @@ def plan(
     )
     precision = options.get("precision")
     with _file(model, example_inputs, optimizer, "train", gpu, precision=precision, options=options) as (about, notes):
-        return _results.Plan(about("plan", [*arguments, "--emit", emit]), notes, emit=emit)
+        return _results.Plan(about("plan", [*arguments, "--emit", emit]), notes, emit=emit, modules=_modules_of(model))
 
 
 def _axes_of(over: str | dict[str, Any] | Sequence[str]) -> list[str]:

@@ -21,7 +21,8 @@ from torch.utils import _pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ._composites import is_composite
-from ._mistakes import check_types
+from ._errors import StepError
+from ._mistakes import check_types, check_values, error_of_host, first_of
 from ._storages import Storages
 
 MOST_VALUES = 1 << 20  # elements of a tensor whose values are kept
@@ -175,13 +176,29 @@ def _is_real(tensor: torch.Tensor) -> bool:
     return not isinstance(tensor, FakeTensor) and tensor.device.type == "cpu" and tensor.numel() <= MOST_VALUES
 
 
+_NOT_OF_THE_MODEL = (os.path.dirname(__file__), os.path.dirname(torch.__file__), contextlib.__file__)
+
+
 def _place_of_code() -> str:
-    """File and line of the code that is running, beyond PyTorch's own, Python's and this module's."""
+    """File and line of the model's or the loss's code that is running; empty: they are PyTorch's own."""
     frame = sys._getframe()
-    passed = (os.path.dirname(__file__), os.path.dirname(torch.__file__), contextlib.__file__)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(passed):
-        frame = frame.f_back
-    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+    while frame is not None and frame.f_code.co_filename.startswith(_NOT_OF_THE_MODEL):
+        if frame.f_code.co_name == "record_forward":  # behind it is who asks about the model
+            return ""
+        frame = frame.f_back  # type: ignore[assignment]
+    return "" if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def place_of(error: BaseException) -> str:
+    """File and line of the model's code at which it was raised; empty: it was none of it."""
+    place, inside, trace = "", False, error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        inside = inside or code.co_name == "record_forward"
+        if inside and not code.co_filename.startswith(_NOT_OF_THE_MODEL):
+            place = f"{os.path.basename(code.co_filename)}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
 
 
 def _packet(func: Any) -> str:
@@ -189,7 +206,9 @@ def _packet(func: Any) -> str:
 
 
 class Mode(_base_mode()):  # type: ignore[misc]
-    def __init__(self, values: Values, training: bool, guesses: bool = False, strict: bool = False) -> None:
+    def __init__(
+        self, values: Values, training: bool, guesses: bool = False, strict: bool = False, as_given: bool = False
+    ) -> None:  # fmt: skip
         TorchDispatchMode.__init__(self, _dispatch_key=torch._C.DispatchKey.PreDispatch)
         self.at = values
         self.recording = values.recording
@@ -197,7 +216,23 @@ class Mode(_base_mode()):  # type: ignore[misc]
         self.training = training
         self.guesses = guesses  # of values that only the data knows
         self.strict = strict  # about types that PyTorch refuses and tensors without values take
+        self.as_given = as_given  # the batch is the caller's own, so that what fails here fails there
         self.running = False  # an operator, whose inner calls are its own
+
+    def _where(self, name: str) -> tuple[str, str]:
+        """What runs a call, the model or the loss, and where."""
+        module, place = self._module(), _place_of_code()
+        where = f"{module} ({name})" if module else name
+        return "loss" if self.recording.loss is not None else "model", f"{where}, {place}" if place else where
+
+    def _refused(self, func: Any, name: str, args: Any, kwargs: Any) -> Exception | None:
+        """What PyTorch raises, too, of tensors with values: the code may catch it. None: it takes the call."""
+        error = error_of_host(func, args, kwargs, self.at.known)
+        if error is not None and self.as_given:
+            subject, where = self._where(name)
+            hint = "see whether the model runs on these inputs: model(*example_inputs)"
+            error.of_step = StepError(subject, f"PyTorch stops at {where}: {first_of(error)}", hint)  # type: ignore[attr-defined]
+        return error
 
     def _module(self) -> str:
         """The path of the module that is running."""
@@ -270,8 +305,9 @@ class Mode(_base_mode()):  # type: ignore[misc]
             if real is not None:
                 return real
             return self._guessed(name, before) if before else func(*args, **kwargs)
-        if self.strict and not torch.is_autocast_enabled(self.at.card):
-            check_types(name, args, kwargs, self._module())
+        check_types(name, args, kwargs, self._module(), self.strict and not torch.is_autocast_enabled(self.at.card))
+        if self.as_given:
+            check_values(func, name, args, kwargs, self.at.known, lambda: self._where(name))
         real = self._values_for(func, args, kwargs) if all(id(t) in self.at.known or _is_real(t) for t in before) else None
         self._note_leaves(before)
         numbers = {id(t): self.at.number_of(t) for t in before if self.at.on_card(t)}
@@ -310,7 +346,7 @@ class Mode(_base_mode()):  # type: ignore[misc]
                 _ask_cuda.add(name)
                 raise AsksCuda from None  # what this error holds would live on
             if real is None:
-                raise
+                raise self._refused(func, name, args, kwargs) or error
             device = next((t.device for t in before), torch.device("cpu"))
             out = _pytree.tree_map(
                 lambda t: torch.empty(t.shape, dtype=t.dtype, device=device) if isinstance(t, torch.Tensor) else t, real
@@ -356,7 +392,7 @@ class Mode(_base_mode()):  # type: ignore[misc]
         """What code is told that looks at a value which only the data knows: False of a flag (a check that finds nothing),
         1.0 of a number. A whole number may be a length, so there is no program then."""
         flag = name in ("equal", "is_nonzero") or read[0].dtype == torch.bool
-        told = f"{_place_of_code()} looks at a value that only the data knows"
+        told = f"{_place_of_code() or name} looks at a value that only the data knows"
         if not flag and not read[0].is_floating_point():
             raise NotRecorded(told)
         if not self.guesses:

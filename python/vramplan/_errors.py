@@ -15,12 +15,20 @@ class ExportError(VramplanError):
     """No exporter takes the model."""
 
 
+class MissingError(ExportError):
+    """No exporter runs here, for a package is missing."""
+
+
 class InputError(VramplanError):
     """The file, or what it says, cannot be used (exit code 1)."""
 
 
-class UsageError(VramplanError):
-    """An option is wrong (exit code 2)."""
+class UsageError(VramplanError, ValueError):
+    """An option, or an argument's value, is wrong (exit code 2)."""
+
+
+class StepError(UsageError):
+    """PyTorch itself refuses what the model or the loss does with the inputs."""
 
 
 class NoCardError(VramplanError):

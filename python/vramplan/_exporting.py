@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import importlib.util
 import io
 import json
 import logging
@@ -16,7 +17,7 @@ import torch
 from torch.utils import _pytree
 
 from . import _facts, _lives
-from ._errors import ExportError, UsageError
+from ._errors import ExportError, MissingError, StepError, UsageError
 from ._forward import Types, plain, samples_of
 
 _MAX_BATCH = 65536
@@ -340,12 +341,19 @@ def record(
     from . import _carrier
 
     inputs = split_inputs(example_inputs)
-    if criterion is not None and batch_of(inputs) == 1:
-        criterion = criterion.resized(_doubled)
-    args, kwargs = _with_two(inputs)
+    single = batch_of(inputs) == 1
     facts = _facts.model_facts(model, optimizer, types.of)
     facts["mode"] = "train" if mode == "train" else "eval"
-    notes = _take_programs(model, args, kwargs, (mode,), facts, capability, criterion, guesses, autocast, types)
+
+    def take(of: Any, loss: Any) -> list[str]:
+        return _take_programs(model, *of, (mode,), facts, capability, loss, guesses, autocast, types)
+
+    try:
+        notes = take(_with_two(inputs), criterion.resized(_doubled) if single and criterion is not None else criterion)
+    except StepError:
+        if not single:
+            raise
+        notes = take(inputs, criterion)  # it may run with a batch of 1 alone, and the words are those of the caller's inputs
     _carrier.write(path, facts)
     return Exported(os.fspath(path), "program", tuple(notes))
 
@@ -372,8 +380,15 @@ def export(
     model, around = unwrapped(model)
     args, kwargs = split_inputs(example_inputs)
     args, kwargs = _with_two(_pytree.tree_map(_without_meta, (args, kwargs)))
+    if importlib.util.find_spec("onnx") is None:  # onnxscript, which the dynamo exporter needs, brings it along
+        raise MissingError("onnx", "PyTorch's exporters need it, and it is not installed", "pip install onnxscript")
     with _off_meta(model), _in_mode(model, training=model.training if mode is None else mode == "train"):
-        exported = _export(model, args, kwargs, os.fspath(path), optimizer, weights)
+        try:
+            exported = _export(model, args, kwargs, os.fspath(path), optimizer, weights)
+        except (ExportError, OSError):
+            raise
+        except Exception as error:  # whatever an exporter trips over
+            raise ExportError("model", f"no exporter takes it: {first_line(error)}") from error
     return dataclasses.replace(exported, notes=(*around, *exported.notes))
 
 

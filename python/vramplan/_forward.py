@@ -157,6 +157,15 @@ def _autocast(card: str, lower: torch.dtype) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """What PyTorch refuses, and not only of tensors without values, is a StepError once it leaves the model's code."""
+    try:
+        yield
+    except Exception as error:
+        raise getattr(error, "of_step", error)
+
+
+@contextlib.contextmanager
 def _encoders(fused: bool) -> Iterator[None]:
     """torch.nn's attention modules run as one operator in inference (torch/nn/modules/activation.py, fast path)."""
     fast = torch.backends.mha.get_fastpath_enabled()
@@ -290,8 +299,10 @@ def record_forward(
     criterion: Criterion | None = None,
     guesses: bool = False,
     types: Types = Types(),
+    as_given: bool = False,
 ) -> Recording:
-    """types: what the parameters and inputs are said to be, and whether types that PyTorch refuses are."""
+    """types: what the parameters and inputs are said to be, and whether types that PyTorch refuses are. as_given: the inputs
+    are the caller's own, so that what PyTorch refuses of them is a StepError."""
     from torch._dispatch.python import enable_python_dispatcher
     from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -309,7 +320,7 @@ def record_forward(
     memo: dict[int, Any] = {}
     named = [*model.named_parameters(), *model.named_buffers()]
     if any(isinstance(module, torch.jit.ScriptModule) and any(True for _ in module.parameters()) for module in model.modules()):
-        raise NotRecorded("weights in a module of TorchScript")
+        raise NotRecorded("weights in a module of TorchScript (give the module that it was made of)")
     for _, tensor in named:
         if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
             raise NotRecorded(f"a parameter of the class {type(tensor).__name__}")
@@ -352,14 +363,14 @@ def record_forward(
     def never(_: None) -> torch.Tensor:
         raise NotRecorded("the forward goes backward itself")
 
-    mode = Mode(values, training, guesses, types.strict and not autocast)
+    mode = Mode(values, training, guesses, types.strict and not autocast, as_given)
     grad = contextlib.nullcontext() if training else torch.no_grad()
     with _stand_in(model, memo, training, copied) as mine:
         with fake_mode, grad, torch.autograd.graph.saved_tensors_hooks(dropped, never), _values_may_be_read():
             with _checkpointed_calls(mine, mode) as checkpointed, recorded_functions(mode):
                 around = _autocast(card, _lower_type(model, card)) if autocast else contextlib.nullcontext()
                 with around, _encoders(not training), _capability_is(capability), _followed(mode), enable_python_dispatcher():
-                    with _module_calls(mine, mode), _assigned_buffers(recording) as assigned, mode:
+                    with _module_calls(mine, mode), _assigned_buffers(recording) as assigned, _refusals(), mode:
                         out = mine(*fake_args, **fake_kwargs)
                         if ask_loss is not None:
                             recording.loss = len(recording.calls)

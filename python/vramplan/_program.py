@@ -221,8 +221,9 @@ def record_program(
             while True:
                 with contextlib.suppress(AsksCuda):
                     return record_forward(
-                        model, *resized, card, training, main_output, in_amp, capability, copied, loss, guesses, types
-                    )
+                        model, *resized, card, training, main_output, in_amp, capability, copied, loss, guesses, types,
+                        to == batch,
+                    )  # fmt: skip
 
         def of_batches(recordings: list[Recording], in_amp: bool) -> dict[str, Any]:
             for to in batches[len(recordings) : 2]:

@@ -119,12 +119,14 @@ class Estimate(Result):
 
 def _of_card(json: dict[str, Any]) -> dict[str, Any]:
     gpu = json.get("gpu") or {}
-    return {"fits": json["verdict"] == "fits", "gpu": gpu.get("name", ""), "usable": gpu.get("usable_bytes", 0)}
+    # As the exit code of the command line: what is tight fits, at the likely values.
+    judged = {"fits": json["verdict"] != "does-not-fit", "tight": json["verdict"] == "tight"}
+    return {**judged, "gpu": gpu.get("name", ""), "usable": gpu.get("usable_bytes", 0)}
 
 
 class Fit(Result):
-    """Whether it fits on a card, and the largest batch that does: fits, gpu and usable (the card's name and bytes), batch,
-    largest_batch, safe_batch, peak, device, categories, assumptions, ladder ..."""
+    """Whether it fits on a card, and the largest batch that does: fits, tight (it fits at the likely values alone), gpu and
+    usable (the card's name and bytes), batch, largest_batch, safe_batch, peak, device, categories, assumptions, ladder ..."""
 
     _named = staticmethod(_of_card)
 
@@ -134,7 +136,8 @@ class Fit(Result):
 
 class Plan(Result):
     """What to change so that a batch fits and the least time is lost. The members of the chosen plan are the plan's own:
-    batch, accumulate, precision, optimizer_impl, checkpoint, peak, overhead. emit: what `code` is of."""
+    batch, accumulate, precision, optimizer_impl, checkpoint, peak, overhead. emit: what `code` is of. modules: the names of
+    the model's modules; of a name or a file none."""
 
     @staticmethod
     def _named(json: dict[str, Any]) -> dict[str, Any]:

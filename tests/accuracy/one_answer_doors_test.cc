@@ -136,8 +136,9 @@ TEST_CASE("one answer: pages say the bytes and the verdict of their JSON, and ex
       const std::string verdict = Text(fit, "verdict");
       const std::string badge = verdict == "does-not-fit" ? "does not fit" : verdict;
       const int fails = verdict == "does-not-fit" ? 3 : 0;
-      for (const auto& [verb, options, exit_code] :
-           {std::tuple{"fit", at, fails}, {"estimate", at, 0}, {"sweep", "--over batch=" + std::to_string(batch), 0}}) {
+      for (const auto& [verb, options, exit_code] : {std::tuple{"fit", at, fails},
+                                                     {"estimate", at, fails},
+                                                     {"sweep", "--over batch=" + std::to_string(batch), 0}}) {
         CAPTURE(verb);
         const Said page = Do(Asked(verb, model, options + " --format html"));
         CHECK(page.exit_code == exit_code);

@@ -899,9 +899,10 @@ class Answers(unittest.TestCase):
         self.assertEqual(_exporting.batch_of([torch.zeros(2, 8), torch.zeros(7)]), 2)  # a list of arguments
 
     def test_inputs_that_the_model_does_not_take_are_one_line(self):
-        with self.assertRaises(vramplan.ExportError) as raised, contextlib.redirect_stderr(io.StringIO()) as said:
+        with self.assertRaises(vramplan.UsageError) as raised, contextlib.redirect_stderr(io.StringIO()) as said:
             vramplan.fit(Net(), torch.zeros(2, 9), gpu="t4", loss="mse")
-        self.assertIn("its calls cannot be recorded: RuntimeError: a and b must have same reduction dim", str(raised.exception))
+        self.assertIn("PyTorch stops at one (linear), ", str(raised.exception))
+        self.assertIn("mat1 and mat2 shapes cannot be multiplied (2x9 and 8x8)", str(raised.exception))
         self.assertNotIn("\n", str(raised.exception))
         self.assertEqual(said.getvalue(), "")
 

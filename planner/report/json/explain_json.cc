@@ -103,7 +103,17 @@ struct Described<ExplainedStep> {
         .Has("expandable_fits", "with expandable segments", &S::expandable_fits)
         .Has("largest_batch", "in that room",
              [](const S& of) { return of.largest ? std::optional(of.largest->largest_batch) : std::nullopt; })
-        .Has("plan", "the command line that says what to change", &S::plan);
+        .Has("plan", "the command line that says what to change; of what does not train, what fits", &S::plan);
+  }
+};
+
+template <>
+struct Described<ServedModel> {
+  static constexpr const char* kName = "";
+  static Fields<ServedModel> Make() {
+    return Fields<ServedModel>()
+        .Has("verdict", "whether vllm serve starts with it on that card", &ServedModel::verdict)
+        .Has("command", "the command line that says more", &ServedModel::command);
   }
 };
 
@@ -117,6 +127,7 @@ struct Described<ExplainReport> {
         .Has("cause", "docs/oom.md lists them", &ExplainReport::cause)
         .Has("shares", "of the card", &ExplainReport::shares)
         .Has("step", "--model: the step that the message is about", &ExplainReport::step)
+        .Has("served", "--model, of a message of vLLM, in place of the step", &ExplainReport::served)
         .Has("notes", "", &ExplainReport::notes);
   }
 };

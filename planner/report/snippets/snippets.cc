@@ -30,17 +30,30 @@ std::string FreezeModule(const SnippetOf& of, const char* where) {
   return TrainedInPython(of.trained) + FreezeInPython(of.trained) + "\n\n# " + where + "\n";
 }
 
+// Adapters and packed weights, which are made where the model is loaded; "": the model has none.
+std::string LoadedRemark(const SnippetOf& of) {
+  if (!of.finetuned || (!of.finetuned->lora && of.finetuned->packed.empty())) return "";
+  const Finetuned& model = *of.finetuned;
+  const std::string bits = model.packed == "int8" ? "8" : "4";
+  std::string what = model.packed.empty() ? "" : "weights in " + bits + " bits (" + model.packed + ")";
+  if (model.lora) what += (what.empty() ? "" : " and ") + ("LoRA of rank " + std::to_string(model.lora->rank));
+  const bool causal = model.of_class.ends_with("ForCausalLM") || model.of_class.ends_with("LMHeadModel");
+  const char* const emitter = model.denoiser ? ": --emit diffusers" : causal ? ": --emit sft or axolotl" : "";
+  return "# the plan counts on " + what + ", which are not in these settings" + emitter + "\n";
+}
+
 Result<std::string> Hf(const SnippetOf& of) {
   const Plan& plan = of.plan;
   const Result<std::string> optimizer = HfOptimizer(of);
   if (!optimizer.ok()) return optimizer.error();
-  std::string text =
-      SnippetHeading(of) + ModulesRemark(of) + ImportFnmatch(of) + "from transformers import TrainingArguments\n\n" +
-      FreezeModule(of, "trainer = Trainer(model=freeze(model), args=arguments, ...)") +
-      "arguments = TrainingArguments(\n"
-      "    output_dir=\"out\",\n    per_device_train_batch_size=" +
-      std::to_string(plan.batch) + ",\n    gradient_accumulation_steps=" + std::to_string(plan.accumulate) +
-      ",\n    optim=\"" + *optimizer + "\",\n";
+  std::string text = SnippetHeading(of) + LoadedRemark(of) + ModulesRemark(of) + ImportFnmatch(of) +
+                     "from transformers import TrainingArguments\n\n" +
+                     FreezeModule(of, "trainer = Trainer(model=freeze(model), args=arguments, ...)") +
+                     "arguments = TrainingArguments(\n"
+                     "    output_dir=\"out\",\n    per_device_train_batch_size=" +
+                     std::to_string(plan.batch) +
+                     ",\n    gradient_accumulation_steps=" + std::to_string(plan.accumulate) + ",\n    optim=\"" +
+                     *optimizer + "\",\n";
   if (IsFp16(plan)) text += "    fp16=True,\n";
   if (IsBf16(plan)) text += "    bf16=True,\n";
   text += "    max_grad_norm=" + NumberText(of.spec.clip_grad_norm) + ",";
@@ -55,7 +68,7 @@ Result<std::string> Hf(const SnippetOf& of) {
 
 std::string Accelerate(const SnippetOf& of) {
   const char* mixed = IsFp16(of.plan) ? "fp16" : IsBf16(of.plan) ? "bf16" : "\"no\"";
-  return SnippetHeading(of) + ModulesRemark(of) + FreezeRemark(of.trained) +
+  return SnippetHeading(of) + LoadedRemark(of) + ModulesRemark(of) + FreezeRemark(of.trained) +
          "# accelerate launch --config_file THIS --gradient_accumulation_steps " + std::to_string(of.plan.accumulate) +
          " train.py, with batches of " + std::to_string(of.plan.batch) +
          "\ncompute_environment: LOCAL_MACHINE\ndistributed_type: " + (of.spec.ranks > 1 ? "MULTI_GPU" : "\"NO\"") +
@@ -83,7 +96,8 @@ const char* LightningPrecision(const Plan& plan) {
 }
 
 std::string Lightning(const SnippetOf& of) {
-  return SnippetHeading(of) + ModulesRemark(of) + ImportFnmatch(of) + "from lightning import Trainer\n\n" +
+  return SnippetHeading(of) + LoadedRemark(of) + ModulesRemark(of) + ImportFnmatch(of) +
+         "from lightning import Trainer\n\n" +
          FreezeModule(of,
                       "In the LightningModule: freeze(self) at the end of __init__, trained(self) for the optimizer.") +
          "BATCH = " + std::to_string(of.plan.batch) +
@@ -95,7 +109,11 @@ std::string Lightning(const SnippetOf& of) {
 std::string Deepspeed(const SnippetOf& of) {
   const Plan& plan = of.plan;
   Json object = Json::Object();
-  if (!of.trained.patterns.empty()) object.Set("_comment", Stripped(FreezeRemark(of.trained)));
+  const std::string loaded = LoadedRemark(of);
+  if (!loaded.empty())
+    object.Set("_comment", Stripped(loaded));
+  else if (!of.trained.patterns.empty())
+    object.Set("_comment", Stripped(FreezeRemark(of.trained)));
   object.Set("train_micro_batch_size_per_gpu", plan.batch).Set("gradient_accumulation_steps", plan.accumulate);
   if (IsFp16(plan) || IsBf16(plan)) {
     Json autocast = Json::Object();

@@ -14,7 +14,7 @@ std::string OrSome(const std::optional<Bytes>& bytes) { return bytes ? ToString(
 
 // A size, or that there is none like it: what was below zero and was printed as unsigned.
 std::string SizeText(Bytes bytes) {
-  if (bytes == Bytes::Max()) return "a size beyond 63 bits";
+  if (bytes == Bytes::Max()) return "a size below zero or beyond 63 bits";
   const double exbibytes = static_cast<double>(bytes.count()) / static_cast<double>(int64_t{1} << 60);
   return bytes < kBeyondAnyMachine ? ToString(bytes) : Formatted("%.3g EiB", exbibytes);
 }
@@ -43,7 +43,9 @@ std::string KeyValueText(const OutOfMemory& message) {
   if (!message.tokens && !message.tried) return text;
   text += ": one request";
   if (message.tokens) text += " of " + std::to_string(*message.tokens) + " tokens";
-  if (message.tried) return text + " needs " + ToString(*message.tried) + ", and " + OrSome(message.free) + " is left";
+  if (message.tried)
+    return text + " needs " + ToString(*message.tried) +
+           (message.free ? ", and " + ToString(*message.free) + " is left" : ", and the cache has less");
   return message.tokens_fit ? text + ", and room for " + std::to_string(*message.tokens_fit) : text;
 }
 
@@ -108,8 +110,10 @@ std::string ExplainVerdictLine(const ExplainReport& report) {
 
 // What to do about it, whatever the model.
 std::string AdviceText(const ExplainReport& report) {
-  constexpr const char* kSmaller =
-      "what helps: a smaller batch, a lower precision, checkpointed modules, or a smaller optimizer state";
+  const bool trains = !report.step || report.step->head.mode == Mode::kTrain;
+  const char* const smaller =
+      trains ? "what helps: a smaller batch, a lower precision, checkpointed modules, or a smaller optimizer state"
+             : "what helps: a smaller batch, smaller inputs, or a lower precision";
   switch (report.cause) {
     case OutOfMemoryCause::kHostMemory:
       return "what helps: fewer workers or less prefetching of the data loader, less pinned memory, no offloading; "
@@ -153,10 +157,10 @@ std::string AdviceText(const ExplainReport& report) {
              "driver, which on Windows and WSL keeps part of the card and gives no single stretch of any size, or "
              "another card than the one that was counted; or another process gave memory back before it was counted";
     case OutOfMemoryCause::kFull:
-      return kSmaller;
+      return smaller;
     case OutOfMemoryCause::kNoNumbers:
-      if (!report.message.remark.empty()) return report.message.total ? kSmaller : "";
-      return report.message.total ? kSmaller : "give the whole message, or run vramplan watch while the script runs";
+      if (!report.message.remark.empty()) return report.message.total ? smaller : "";
+      return report.message.total ? smaller : "give the whole message, or run vramplan watch while the script runs";
   }
   return "";
 }
@@ -227,7 +231,7 @@ std::string MatchText(const ExplainReport& report) {
   const std::string model = ModelText(step.head);
   if (!step.match) {
     if (!report.message.tried) return "";
-    return model + " never requests " + ToString(*report.message.tried) +
+    return model + " never requests " + SizeText(*report.message.tried) +
            " at once: the run had another batch, input size, precision or model, or the request came from other code";
   }
   const RequestMatch& match = *step.match;
@@ -301,7 +305,14 @@ std::string PrintExplain(const ExplainReport& report, const Style& style) {
   line(AdviceText(report));
   for (const std::string& remark : Remarks(report)) line(remark);
   if (!report.saved.empty()) line("what the message says about the card is in the profile now: " + report.saved);
-  if (!report.step && message.place == MemoryPlace::kCard) {
+  if (message.kind == "vllm") {
+    if (!report.served) {
+      line("vramplan fit NAME --gpu CARD --engine vllm tells whether vLLM starts with a model, and with which context");
+    } else {
+      line("with what the message says: " + report.served->verdict);
+      text += "  what to ask: " + report.served->command + "\n";  // never wrapped: it is there to be pasted
+    }
+  } else if (!report.step && message.place == MemoryPlace::kCard) {
     line(
         "--model FILE.onnx, or a name such as llama-3.1-8b, tells which request of the model's step failed, and what "
         "fits on that card");
@@ -310,7 +321,9 @@ std::string PrintExplain(const ExplainReport& report, const Style& style) {
     line(MatchText(report));
     if (!report.step->plan.empty()) {
       line(RoomText(*report.step));
-      text += "  what to change: " + report.step->plan + "\n";  // never wrapped: it is there to be pasted
+      const bool trains = report.step->head.mode == Mode::kTrain;
+      text += (trains ? "  what to change: " : "  what fits there: ") + report.step->plan +
+              "\n";  // never wrapped: it is there to be pasted
     }
     text += PrintSpec(report.step->head.spec, style);
   }

@@ -175,7 +175,11 @@ std::string PlanInWords(const Plan& plan, const std::string& optimizer) {
 
 std::string PrintPlan(const PlanReport& report, const Style& style) {
   std::string text = VerdictText(report) + PrintAssumptions(report.assumptions, style, report.safe_batch > 0);
-  for (const Remedy& remedy : report.remedies) text += Indented(RemedyText(remedy, report.head), style);
+  for (const Remedy& remedy : report.remedies) {
+    // What plan chooses itself it does not take.
+    const bool of_fit = remedy.options.find("--checkpoint") != remedy.options.npos;
+    text += Indented((of_fit ? "by vramplan fit, " : "") + RemedyText(remedy, report.head), style);
+  }
   text += report.decision.chosen ? Proof(report, style) : Otherwise(report, style);
   text += PrintSpec(report.head.spec, style);
   if (report.decision.chosen) text += "\n" + Plans(report, style);

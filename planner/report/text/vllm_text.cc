@@ -166,6 +166,14 @@ std::string PrintShare(const VllmStart& start, const Style& style) {
   return table.Print(style.width);
 }
 
+// vLLM is given the folder that a config.json lies in, with the weights.
+std::string ServedPath(const std::string& source) {
+  constexpr std::string_view kConfig = "config.json";
+  if (source == kConfig) return ".";
+  const bool is_config = source.ends_with("/" + std::string(kConfig));
+  return is_config ? source.substr(0, std::max<size_t>(1, source.size() - kConfig.size() - 1)) : source;
+}
+
 }  // namespace
 
 std::string VerdictLine(const VllmStart& start) {
@@ -199,8 +207,8 @@ std::string PrintVllm(const VllmStart& start, const Style& style) {
 std::string VllmCommand(const VllmStart& start) {
   const VllmOptions& options = start.options;
   std::string text = "# " + InComment(FileName(start.head.model.file)) + " on " + InComment(start.device.name) +
-                     ", by vramplan: a cache of " + TokensText(start.tokens) + "\nvllm serve " + InShell(start.source) +
-                     " --max-model-len " + std::to_string(start.context);
+                     ", by vramplan: a cache of " + TokensText(start.tokens) + "\nvllm serve " +
+                     InShell(ServedPath(start.source)) + " --max-model-len " + std::to_string(start.context);
   if (!start.dtype.empty()) text += " --dtype " + start.dtype;
   if (options.utilization != VllmOptions().utilization)
     text += " --gpu-memory-utilization " + NumberText(options.utilization);

@@ -8,6 +8,24 @@
 namespace vramplan::testing {
 namespace {
 
+// What the hint says to type is taken.
+TEST_CASE("named models: an option of theirs with a file names a command that is not refused") {
+  for (const char* options : {"--lora 16", "--quant nf4", "--weights bf16 --precision amp-bf16", "--mode serve",
+                              "--strategy ddp --gpus 2", "--engine vllm"}) {
+    CAPTURE(options);
+    for (const std::string verb : {"fit", "plan", "estimate", "trace"}) {
+      const std::string card = verb == "fit" || verb == "plan" ? " --gpu a10 " : " ";
+      const std::string err = Do(verb + " MODELS/mlp.onnx" + card + options).err, before = ": vramplan ";
+      const size_t at = err.find(before), end = err.find(")\n");
+      if (at == std::string::npos) continue;  // it does not take this option
+      const std::string command = err.substr(at + before.size(), end - at - before.size());
+      CAPTURE(command);
+      const Said said = Do(command + " --dim sequence=16");
+      CHECK_MESSAGE((said.exit_code == 0 || said.exit_code == 3), said.err);
+    }
+  }
+}
+
 TEST_CASE("named models: what is said of names and lengths that there are not") {
   struct Row {
     const char *line, *says;

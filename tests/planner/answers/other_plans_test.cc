@@ -20,6 +20,7 @@ TEST_CASE("other plans: what would make a named model fit is said, and is so") {
       {"fit llama-3.1-8b --optimizer adamw --dim sequence=2048 --gpu rtx-4090",
        "--lora 16 --quant nf4,double --checkpoint all"},
       {"fit qwen3-8b --optimizer adamw --dim sequence=4096 --gpu a100-80gb", "--strategy fsdp2 --gpus 2"},
+      {"fit flux-dev --mode infer --gpu rtx-4090", "--precision bf16"},
   };
   for (const auto& row : rows) {
     CAPTURE(row.remedy);
@@ -33,6 +34,28 @@ TEST_CASE("other plans: what would make a named model fit is said, and is so") {
   const Said tight = Do("fit sdxl --lora 4 --gpu rtx-3090 --gpu-memory 21.1GiB");
   CAPTURE(tight.out);
   CHECK(tight.out.find("--precision amp-fp16") != std::string::npos);
+}
+
+// plan chooses what is checkpointed, and says of which verb an option is that it refuses.
+TEST_CASE("other plans: what plan says to type is what plan takes, or fit") {
+  const ScopedVariable wide("COLUMNS", "200");
+  for (const char* question : {" llama-3.1-8b --optimizer adamw --gpu rtx-4090", " qwen3-8b --gpu rtx-3090"}) {
+    CAPTURE(question);
+    const Said said = Do("plan" + std::string(question));
+    CHECK(said.exit_code == 3);
+    std::istringstream lines(said.out);
+    int of_plan = 0, of_fit = 0;
+    for (std::string line; std::getline(lines, line);) {
+      const size_t at = line.find("with --"), end = line.find(" it fits: ");
+      if (at == std::string::npos || end == std::string::npos) continue;
+      const bool fit = line.starts_with("  by vramplan fit, with --");
+      const std::string options = line.substr(at + 5, end - at - 5);
+      CHECK_MESSAGE(Do((fit ? "fit" : "plan") + std::string(question) + " " + options).exit_code == 0, options);
+      ++(fit ? of_fit : of_plan);
+    }
+    CHECK_MESSAGE(of_plan > 0, said.out);
+    CHECK_MESSAGE(of_fit > 0, said.out);
+  }
 }
 
 // Asked for again with what a remedy says, in a card of that size: its verdict is the remedy's.
@@ -124,12 +147,14 @@ TEST_CASE("other plans: what a denoiser's script keeps beside it is told, and co
 }
 
 TEST_CASE("other plans: plan says what fit does where none of its plans surely fits") {
+  const ScopedVariable wide("COLUMNS", "200");
   const std::string question = " llama-3.2-1b --dim sequence=2048 --gpu gtx-1060 --batch 1";
   const auto remedies = [&](const std::string& verb) {
     std::istringstream lines(Do(verb + question).out);
     std::string found;
     for (std::string line; std::getline(lines, line);)
-      if (line.starts_with("  with --")) found += line + "\n";
+      if (line.starts_with("  with --") || line.starts_with("  by vramplan fit, with --"))
+        found += line.substr(line.find("with")) + "\n";
     return found;
   };
   CHECK(remedies("plan").find("--lora 16 --quant nf4,double --checkpoint all it fits: ") != std::string::npos);

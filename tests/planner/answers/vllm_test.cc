@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -85,6 +87,21 @@ TEST_CASE("vllm: the command line that the answer is for") {
              "--max-model-len 8192 --dtype float16"));
 }
 
+// vLLM is given the folder.
+TEST_CASE("vllm: the command line of a config.json") {
+  const std::string folder = std::filesystem::temp_directory_path() / "vramplan_of_vllm";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/config.json")
+      << R"({"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "hidden_size": 1024, "head_dim": 128,
+             "intermediate_size": 3072, "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 8,
+             "vocab_size": 151936, "max_position_embeddings": 40960, "tie_word_embeddings": true})";
+  for (const char* named : {"", "/", "/config.json"}) {
+    const Said said = Do("fit " + folder + named + " --engine vllm --gpu rtx-4090 --emit vllm");
+    CHECK_MESSAGE(Says(said.out, "vllm serve " + folder + " --max-model-len 40960"), said.out);
+  }
+  std::filesystem::remove_all(folder);
+}
+
 TEST_CASE("vllm: its answer in JSON has what the text has") {
   const Said said = Do("fit qwen3-8b --engine vllm --gpu rtx-4090 --format json");
   CHECK(said.exit_code == 3);
@@ -119,6 +136,15 @@ TEST_CASE("vllm: what does not go with it is said in one line") {
     CAPTURE(said.err);
     CHECK(said.exit_code == 2);
     CHECK(Says(said.err, row.says));
+  }
+  for (const char* idle :
+       {"--second-model MODELS/mlp.onnx", "--attention math", "--framework pytorch@2.10", "--frozen '*'",
+        "--input input_ids=1x8", "--optimizer sgd", "--accumulate 2", "--checkpoint all", "--loss mse",
+        "--eval-batch 8", "--allocator-conf expandable_segments:True"}) {
+    CAPTURE(idle);
+    const Said said = Do(std::string("fit qwen3-8b --gpu rtx-4090 --engine vllm ") + idle);
+    CHECK(said.exit_code == 2);
+    CHECK(Says(said.err, "it changes nothing of what vllm serve takes (hint: leave it out, or leave out --engine"));
   }
   CHECK(Says(Do("fit qwen3-8b --engine vllm --gpu all").err, "vllm is answered for one card"));
   CHECK(

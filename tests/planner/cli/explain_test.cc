@@ -145,6 +145,93 @@ TEST_CASE("explain: what is said of each cause") {
   }
 }
 
+TEST_CASE("explain: of sizes that no card has nothing is said") {
+  const struct {
+    const char *text, *said, *unsaid;
+  } rows[] = {
+      {"Tried to allocate -20.00 MiB. GPU 0 has a total capacity of 14.56 GiB of which 1.00 GiB is free.",
+       "a size below zero or beyond 63 bits more did not fit, which no machine has", "-20"},
+      {"Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 0 bytes of which 0 bytes is free.",
+       "out of memory on card 0: 20.00 MiB more did not fit", "one request is larger"},
+      {"Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 2000.00 GiB of which 1.00 GiB is free.",
+       "out of memory on card 0: 20.00 MiB more did not fit", "2000"},
+      {"Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 14.56 GiB of which 99.00 GiB is free.",
+       "out of memory on card 0 of 14.56 GiB", "99.00 GiB"},
+      {"Tried to allocate 9.00 GiB. GPU 0 has a total capacity of 14.56 GiB of which 1.00 GiB is free. Of the "
+       "allocated memory 99999.00 GiB is allocated by PyTorch",
+       "out of memory on card 0 of 14.56 GiB: 9.00 GiB more did not fit", "Windows"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.text);
+    const std::string line = Line("CUDA out of memory. " + std::string(row.text));
+    CHECK_MESSAGE(line.find(row.said) != line.npos, line);
+    CHECK_MESSAGE(line.find(row.unsaid) == line.npos, line);
+  }
+  // A batch that was not found is not what plan is asked about.
+  const std::string absurd = Line(
+      "CUDA out of memory. Tried to allocate 99999999.00 GiB. GPU 0 has a total capacity of 14.56 GiB of which 1.00 "
+      "GiB is free.",
+      " --model MODELS/mlp.onnx");
+  CHECK_MESSAGE(absurd.find("never requests 0.0931 EiB at once") != absurd.npos, absurd);
+  CHECK_MESSAGE(absurd.find("/mlp.onnx --gpu-memory 14559MiB --context 0 assumed") != absurd.npos, absurd);
+}
+
+// No step is laid out beside a message of vLLM, and what is said to type is what fit takes.
+TEST_CASE("explain --model: of a message of vLLM it says whether vllm serve starts") {
+  const std::string longest =
+      "ValueError: To serve at least one request with the models's max seq len (40960), (5.62 GiB KV cache is needed, "
+      "which is larger than the available KV cache memory (3.21 GiB). Based on the available memory, the estimated "
+      "maximum model length is 16384.";
+  const std::string held =
+      "ValueError: Free memory on device (20.1/23.52 GiB) on startup is less than desired GPU memory utilization (0.9, "
+      "21.17 GiB).";
+  const struct {
+    std::string text;
+    const char *options, *says, *asks;
+  } rows[] = {
+      {longest, " --model qwen3-8b --gpu rtx-4090",
+       "with what the message says: qwen3-8b starts under vLLM on GeForce RTX 4090 with 16384 tokens of context",
+       "vramplan fit qwen3-8b --engine vllm --gpu rtx-4090 --dim sequence=16384"},
+      {longest, " --model qwen3-8b --gpu rtx-4090 --mode serve --dim sequence=8192", "with 8192 tokens of context",
+       "vramplan fit qwen3-8b --engine vllm --gpu rtx-4090 --dim sequence=8192"},
+      {held, " --model qwen3-8b", "does not start under vLLM on a card of 23.52 GiB",
+       "vramplan fit qwen3-8b --engine vllm --gpu-memory 24084MiB --reserve 29"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.options);
+    const std::string text = Answer(row.text, row.options), line = Line(row.text, row.options);
+    CHECK_MESSAGE(line.find(row.says) != line.npos, line);
+    const size_t at = text.find("  what to ask: vramplan ");
+    REQUIRE_MESSAGE(at != text.npos, text);
+    const size_t begin = text.find("vramplan ", at);
+    const std::string command = text.substr(begin, text.find('\n', begin) - begin);
+    CHECK_MESSAGE(command.starts_with(row.asks), command);
+    const Said asked = Do(command.substr(std::string("vramplan ").size()));
+    CHECK_MESSAGE((asked.exit_code == 0 || asked.exit_code == 3), asked.err);
+    CHECK(line.find("at batch 1") == line.npos);  // nothing of a step
+    CHECK(line.find("optimizer") == line.npos);
+  }
+  CHECK(Line(longest).find("vramplan fit NAME --gpu CARD --engine vllm tells whether vLLM starts") !=
+        std::string::npos);
+  const testing::ScratchFile log("explain_vllm.log", longest);
+  CHECK(Do("explain " + log.path() + " --model qwen3-8b").err.find("whether vLLM starts there is not known") !=
+        std::string::npos);
+  CHECK(Do("explain " + log.path() + " --model bert-base-uncased --gpu t4")
+            .err.find(
+                "how vLLM starts BertForMaskedLM is not modelled (hint: vramplan fit NAME --gpu CARD --mode serve") !=
+        std::string::npos);
+}
+
+TEST_CASE("explain --mode: of what does not train it says what fits, and not what a training would change") {
+  const std::string line = Line(
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 594.00 MiB. GPU 0 has a total capacity of 23.52 "
+      "GiB of which 500.00 MiB is free.",
+      " --model qwen3-8b --mode serve");
+  CHECK_MESSAGE(line.find("what fits there: vramplan fit qwen3-8b --gpu-memory ") != line.npos, line);
+  CHECK_MESSAGE(line.find(" --context 0 --mode serve") != line.npos, line);
+  CHECK(line.find("vramplan plan") == line.npos);
+}
+
 TEST_CASE("explain --model: PyTorch before 2.0 computed attention in parts, and plan is asked the same") {
   const std::string text =
       "RuntimeError: CUDA out of memory. Tried to allocate 48.00 MiB (GPU 0; 3.95 GiB total capacity; 2.90 GiB already "

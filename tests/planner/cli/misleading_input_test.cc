@@ -51,6 +51,32 @@ TEST_CASE("sizes: decimal units and the sizes on boxes are said") {
   CHECK(Do("fit MODELS/mlp.onnx --gpu '16GB T4'").FirstLine() == Do("fit MODELS/mlp.onnx --gpu t4").FirstLine());
 }
 
+TEST_CASE("exit codes: what is asked does not fit, is tight, or is a survey") {
+  for (const char* form : {"", " --format json", " --format html"}) {
+    CAPTURE(form);
+    CHECK(Do("estimate MODELS/unet.onnx --gpu t4 --batch 64" + std::string(form)).exit_code == 3);
+    CHECK(Do("estimate MODELS/unet.onnx --gpu t4 --batch 8" + std::string(form)).exit_code == 0);
+  }
+  CHECK(Do("estimate MODELS/unet.onnx --batch 64").exit_code == 0);  // of no card
+  const Said tight = Do("fit MODELS/unet.onnx --gpu t4 --batch 38 --format json");
+  CHECK(testing::Says(tight.out, "\"verdict\": \"tight\""));
+  CHECK(tight.exit_code == 0);
+  CHECK(Do("estimate MODELS/unet.onnx --gpu t4 --batch 38").exit_code == 0);
+  CHECK(Do("sweep MODELS/unet.onnx --gpu t4 --over batch=64,128").exit_code == 0);
+}
+
+TEST_CASE("an answer in the place of a model is told from a config.json") {
+  const ScratchFile run("answer.json", R"({"schema": "vramplan.run/1", "verdict": "fits"})");
+  const Said said = Do("fit " + run.path() + " --gpu t4");
+  CHECK(said.exit_code == 1);
+  CHECK(testing::Says(said.err,
+                      "it is an answer (vramplan.run/1), and no model (hint: vramplan run --record FILE.csv "
+                      "writes what fit, plan and trace read)"));
+  const ScratchFile fit("fit.json", Do("fit MODELS/mlp.onnx --gpu t4 --format json").out);
+  CHECK(testing::Says(Do("plan " + fit.path() + " --gpu t4").err,
+                      "it is an answer (vramplan.fit/1), and no model (hint: give the model that it answers for"));
+}
+
 TEST_CASE("gpus filters by the size on the box, too") {
   const std::string all = Do("gpus 24").out;
   CHECK(all.find("rtx-3090 ") != all.npos);

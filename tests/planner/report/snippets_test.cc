@@ -97,6 +97,12 @@ TEST_CASE("a plan of a named model says what to load") {
   CHECK_EQ(*PrintSnippet(Emit::kSft, of), Golden("sft_qlora.py"));
   CHECK_EQ(*PrintSnippet(Emit::kAxolotl, of), Golden("axolotl_qlora.yaml"));
   CHECK(PrintSnippet(Emit::kTorchtune, of).error().text.find("packs weights with torchao") != std::string::npos);
+  // Settings of a loop load no model.
+  const std::string loaded =
+      "the plan counts on weights in 4 bits (nf4) and LoRA of rank 16, which are not in these settings: --emit sft or "
+      "axolotl";
+  for (const Emit emit : {Emit::kHf, Emit::kAccelerate, Emit::kLightning, Emit::kDeepspeed})
+    CHECK(PrintSnippet(emit, of)->find(loaded) != std::string::npos);
   of.finetuned->packed.clear();
   CHECK_EQ(*PrintSnippet(Emit::kTorchtune, of), Golden("torchtune_lora.yaml"));
   of.finetuned->lora->targets = {"all-linear"};
