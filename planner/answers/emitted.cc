@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/architectures/named.h"
+#include "planner/answers/named_model.h"
 #include "planner/report/parts/breakdown.h"
 #include "planner/report/snippets/snippets.h"
 #include "planner/spec/trained.h"
@@ -32,7 +33,7 @@ std::optional<Denoiser> DenoiserOf(const Question& question, const AnswerHead& a
 }
 
 // What the files of those who finetune say besides the plan.
-std::optional<Finetuned> FinetunedOf(const Question& question, const AnswerHead& asked) {
+std::optional<Finetuned> FinetunedOf(const Question& question, const AnswerHead& asked, const Plan& plan) {
   if (question.named == nullptr) return std::nullopt;
   Finetuned finetuned;
   finetuned.model = question.named->source;
@@ -46,6 +47,7 @@ std::optional<Finetuned> FinetunedOf(const Question& question, const AnswerHead&
   if (question.weights && IsHalf(*question.weights))
     finetuned.weights = *question.weights == DType::kFloat16 ? "float16" : "bfloat16";
   finetuned.nested = question.quant && question.quant->nested;
+  finetuned.every_layer = !plan.checkpoint.empty() && ChecksEveryLayer(*question.named, plan.checkpoint);
   return finetuned;
 }
 
@@ -82,7 +84,7 @@ Result<std::string> EmittedPlan(Emit emit, const Question& question, const Prepa
                              DeviceBytes(plan.peak, device.context.likely),
                              question.allocator_text,
                              {prepared.trained, SharedPrefix(prepared.layers)},
-                             FinetunedOf(question, prepared.head),
+                             FinetunedOf(question, prepared.head, plan),
                              PatchOf(prepared.layers)});
 }
 

@@ -100,14 +100,14 @@ DeclaredDim DeclaredLength(Dim length) {
   return length.IsConstant() ? DeclaredDim{length.At(1), ""} : DeclaredDim{std::nullopt, "batch"};
 }
 
-// What gradient_checkpointing_enable() does: each layer is a checkpoint, and keeps no cache.
-bool ChecksEveryLayer(const NamedModel& model, const std::vector<std::string>& checkpoint) {
+// Of the stacks that repeat.
+std::vector<std::string> LayersOf(const NamedModel& model) {
+  std::vector<std::string> paths;
   for (const Template::Stack& stack : model.templates.stacks) {
     const int64_t layers = model.settings.Number(stack.layers).value_or(0);
-    for (int64_t i = 0; i < layers; ++i)
-      if (std::ranges::find(checkpoint, stack.path + "." + std::to_string(i)) == checkpoint.end()) return false;
+    for (int64_t i = 0; i < layers; ++i) paths.push_back(stack.path + "." + std::to_string(i));
   }
-  return true;
+  return paths;
 }
 
 bool HasLength(const NamedModel& model, std::string_view name) {
@@ -292,29 +292,33 @@ Status TakeNamed(Question* question) {
   const bool in_halves = IsHalf(WeightsIn(*question));
   spec.recorded_in_fp32 = !in_halves;
   spec.precision_of_file = in_halves || (question->named->templates.OfDiffusers() && question->lora);  // FreezesHalves
-  const Template& of = question->named->templates;
   std::vector<std::string> checkpoint;
   for (const std::string& path : spec.checkpoint) {
     if (path != "all") {
       checkpoint.push_back(path);
       continue;
     }
-    checkpoint.insert(checkpoint.end(), of.checkpoints.begin(), of.checkpoints.end());
-    for (const Template::Stack& stack : of.stacks) {
-      const int64_t layers = question->named->settings.Number(stack.layers).value_or(0);
-      for (int64_t i = 0; i < layers; ++i) checkpoint.push_back(stack.path + "." + std::to_string(i));
-    }
+    const std::vector<std::string> every = EveryLayer(*question->named);
+    checkpoint.insert(checkpoint.end(), every.begin(), every.end());
   }
   spec.checkpoint = std::move(checkpoint);
-  spec.units.clear();
-  for (const Template::Stack& stack : of.stacks) {
-    const int64_t layers = question->named->settings.Number(stack.layers).value_or(0);
-    for (int64_t i = 0; i < layers; ++i) spec.units.push_back(stack.path + "." + std::to_string(i));
-  }
+  spec.units = LayersOf(*question->named);
   // torch.optim takes a parameter that is a DTensor for no torch.Tensor (optimizer.py, _default_to_fused_or_foreach).
   if (spec.strategy == Strategy::kFsdp2 && !spec.given.contains("optimizer-impl"))
     spec.optimizer_impl = OptimizerImpl::kForLoop;
   return Done();
+}
+
+std::vector<std::string> EveryLayer(const NamedModel& model) {
+  std::vector<std::string> paths = model.templates.checkpoints, layers = LayersOf(model);
+  paths.insert(paths.end(), layers.begin(), layers.end());
+  return paths;
+}
+
+bool ChecksEveryLayer(const NamedModel& model, const std::vector<std::string>& checkpoint) {
+  return std::ranges::all_of(LayersOf(model), [&](const std::string& path) {
+    return std::ranges::find(checkpoint, path) != checkpoint.end();
+  });
 }
 
 std::pair<std::string, int64_t> ServedLength(const NamedModel& model) {
@@ -336,7 +340,8 @@ Result<Graph> GraphOf(const Question& question, BindOptions* bind, std::map<std:
   if (const Status known = CheckLengths(*question.named, *bind); !known.ok()) return known.error();
   std::map<std::string, int64_t> lengths(bind->dims.begin(), bind->dims.end());
   const bool checks = trains && ChecksEveryLayer(*question.named, question.spec.checkpoint);
-  const char* mode = !trains ? "infer" : checks ? "checkpointed" : "train";
+  // What is a checkpoint gets no cache; which of the others keep theirs is the caller's, who has it off.
+  const char* mode = !trains ? "infer" : question.spec.checkpoint.empty() ? "train" : "checkpointed";
   Result<Facts> facts = FactsOf(*question.named, &lengths, mode, std::string(Name(WeightsIn(question))));
   if (!facts) return facts.error();
   if (const Status adapted = Adapt(question, checks, &*facts); !adapted.ok()) return adapted.error();

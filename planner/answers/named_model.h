@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "graph/ir/graph.h"
 #include "planner/answers/question.h"
@@ -14,6 +15,11 @@ namespace vramplan {
 // The model of question->model, if that is a name, and the type of its weights as the default of
 // --precision. Errors: those of FindNamed.
 Status TakeNamed(Question* question);
+
+// The modules that gradient_checkpointing_enable() makes checkpoints, as --checkpoint all has them.
+std::vector<std::string> EveryLayer(const NamedModel& model);
+// Whether these are all layers of its stacks. More than some: peft makes what the embeddings return require a gradient then.
+bool ChecksEveryLayer(const NamedModel& model, const std::vector<std::string>& checkpoint);
 
 // What --mode serve has as its length, and how many positions the model has for it; 0: any number.
 std::pair<std::string, int64_t> ServedLength(const NamedModel& model);

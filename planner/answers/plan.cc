@@ -1,12 +1,14 @@
 #include "planner/answers/plan.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <utility>
 
 #include "graph/architectures/named.h"
 #include "planner/answers/assumptions.h"
 #include "planner/answers/judge.h"
+#include "planner/answers/named_model.h"
 #include "planner/answers/other_plans.h"
 #include "planner/answers/progress.h"
 #include "planner/report/parts/breakdown.h"
@@ -15,6 +17,11 @@
 
 namespace vramplan {
 namespace {
+
+// How often a plan that is sure is looked for, each time in a part less of the card: in the room of the card at its worst,
+// one that just fits may still fail where blocks lie in another order.
+constexpr int kSureTries = 3;
+constexpr int64_t kSureShare = 64;
 
 bool Given(const TrainingSpec& spec, const char* option) { return spec.given.count(option) != 0; }
 
@@ -50,6 +57,31 @@ std::vector<Halved> HalveDims(const Question& question) {
   return halved;
 }
 
+// A named model as it runs with checkpoints: with some, and with all that its own switch sets; null: it is a file.
+struct UnderCheckpoints {
+  std::unique_ptr<Prepared> some, all;
+  std::unique_ptr<CheckpointedPrograms> programs;
+};
+
+Result<UnderCheckpoints> PrepareWithCheckpoints(const Question& question) {
+  UnderCheckpoints with;
+  if (question.named == nullptr || question.spec.mode != Mode::kTrain) return with;
+  std::vector<std::string> every = EveryLayer(*question.named);
+  if (every.empty()) return with;
+  for (const bool all : {false, true}) {
+    Question changed = question;
+    changed.spec.checkpoint = all ? every : std::vector<std::string>{every.front()};
+    Result<Prepared> prepared = Prepare(changed);
+    if (!prepared.ok()) return prepared.error();
+    (all ? with.all : with.some) = std::make_unique<Prepared>(*std::move(prepared));
+  }
+  with.programs =
+      std::make_unique<CheckpointedPrograms>(CheckpointedPrograms{{with.some->layers, with.some->lifetimes.likely},
+                                                                  {with.all->layers, with.all->lifetimes.likely},
+                                                                  std::move(every)});
+  return with;
+}
+
 // What the checkpointed calls of this model do beside saving memory.
 void NoteBatchNorms(const Layers& layers, const Plan& plan, Notes* notes) {
   const Result<std::vector<CheckpointedCall>> calls = FindCheckpointedCalls(layers, plan.checkpoint);
@@ -82,6 +114,15 @@ Result<JudgedPlan> JudgePlan(const Prepared& prepared, const TrainingSpec& spec,
   return JudgedPlan{*step, *std::move(fit)};
 }
 
+// The verdict about the plan's own batch, without a search.
+Result<Verdict> VerdictOf(const Prepared& prepared, const TrainingSpec& spec, const Question& question,
+                          const Plan& plan, const Device& device) {
+  StepEnds steps(prepared, spec);
+  const Result<BothEnds> step = steps.At(plan.batch);
+  if (!step.ok()) return step.error();
+  return CardJudge(steps, device, question.allocator).Alone(*step, plan.batch).verdict;
+}
+
 // As many samples an optimizer step, in parts that fit; with mixed precision and checkpoints, whatever was asked.
 std::optional<Plan> Accumulated(const PlanProblem& problem, PlanWishes wishes, bool nvidia) {
   wishes.effective_batch = wishes.batch;
@@ -102,16 +143,15 @@ void NoteOfPrecision(const Prepared& prepared, const TrainingSpec& planned, int6
 
 }  // namespace
 
-Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, const Prepared& prepared,
-                           PlanWishes wishes, bool brief, Notes notes) {
+Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, Prepared prepared, PlanWishes wishes,
+                           bool brief, Notes notes) {
   const TrainingSpec spec = SpecOn(on, question.spec);
   const Device& device = on.device;
-  const PlanProblem problem{prepared.layers,
-                            prepared.lifetimes.likely,
-                            spec,
-                            AllocatorOn(device, question.allocator),
-                            device.CapacityWith(device.context.likely),
-                            on.rates};
+  Result<UnderCheckpoints> checkpointed = PrepareWithCheckpoints(question);
+  if (!checkpointed.ok()) return checkpointed.error();
+  const PlanProblem problem{
+      {prepared.layers, prepared.lifetimes.likely}, spec,     AllocatorOn(device, question.allocator),
+      device.CapacityWith(device.context.likely),   on.rates, checkpointed->programs.get()};
 
   const bool has_batch = prepared.head.model.has_batch;
   if (prepared.head.batch_given) wishes.batch = prepared.head.batch;
@@ -131,6 +171,31 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, con
   Progress::Say("looking for the fastest plan that fits");
   Result<Decision> decision = Decide(problem, wishes);
   if (!decision.ok()) return decision.error();
+  const auto runs_with = [&](const Plan& plan) -> Prepared& {
+    const bool wraps = !plan.checkpoint.empty() && problem.checkpointed != nullptr;
+    return !wraps ? prepared : problem.WrapsEvery(plan.checkpoint) ? *checkpointed->all : *checkpointed->some;
+  };
+  const auto is_sure = [&](const Plan& plan) {
+    const Result<Verdict> verdict = VerdictOf(runs_with(plan), problem.With(plan), question, plan, device);
+    return verdict.ok() && *verdict == Verdict::kFits;
+  };
+  // Of the batch that was asked for a plan is sure where there is one, and takes the least time only then.
+  if (decision->chosen && prepared.head.batch_given && !is_sure(*decision->chosen)) {
+    PlanProblem within = problem;
+    const CardRooms rooms = RoomsOf(device);
+    within.capacity = CudnnChooses(prepared.layers, spec) ? rooms.measured : rooms.worst;
+    for (int tried = 0; tried < kSureTries;
+         ++tried, within.capacity -= Bytes::Of(within.capacity.count() / kSureShare)) {
+      Result<Decision> sure = Decide(within, wishes);
+      if (!sure.ok() || !sure->chosen) break;
+      if (!is_sure(*sure->chosen)) continue;
+      if (const Status proved = ProveWithin(problem, &*sure->chosen); !proved.ok()) return proved.error();
+      // Of choices that only may fit, too.
+      sure->chosen->bound = std::min(sure->chosen->bound, decision->chosen->bound);
+      decision = std::move(sure);
+      break;
+    }
+  }
   report.decision = *std::move(decision);
   const std::optional<Plan>& plan = report.decision.chosen;
 
@@ -153,8 +218,11 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, con
       const std::string shorter = half.dim + "=" + std::to_string(half.from / 2);
       others.push_back({shorter + " instead of " + std::to_string(half.from),
                         "--dim " + shorter,
-                        {half.prepared.layers, half.prepared.lifetimes.likely, problem.spec, problem.config,
-                         problem.capacity, problem.rates}});
+                        {{half.prepared.layers, half.prepared.lifetimes.likely},
+                         problem.spec,
+                         problem.config,
+                         problem.capacity,
+                         problem.rates}});
     }
     Question on_card = question;
     on_card.spec = spec;
@@ -162,24 +230,28 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, con
     for (const AdaptedStep& step : adapted) {
       others.push_back({step.change,
                         step.option,
-                        {step.prepared.layers, step.prepared.lifetimes.likely, step.spec, problem.config,
-                         problem.capacity, problem.rates}});
+                        {{step.prepared.layers, step.prepared.lifetimes.likely},
+                         step.spec,
+                         problem.config,
+                         problem.capacity,
+                         problem.rates}});
     }
     Progress::Say("comparing single changes");
     Result<PlanLadder> ladder = ClimbLadder(problem, start, precisions, others);
     if (!ladder.ok()) return ladder.error();
     report.ladder = *std::move(ladder);
   }
+  Prepared& runs = plan ? runs_with(*plan) : prepared;
   if (plan) {
     report.ideal = IdealOf(problem, *plan);
     const TrainingSpec planned = problem.With(*plan);
-    const Result<JudgedPlan> judged = JudgePlan(prepared, planned, question, *plan, device);
+    const Result<JudgedPlan> judged = JudgePlan(runs, planned, question, *plan, device);
     if (!judged.ok()) return judged.error();
     report.on = static_cast<const OnCard&>(judged->fit);
     report.safe_batch = judged->fit.safe_batch;
     report.largest = judged->fit.largest;
-    report.assumptions = AssumptionsOf(
-        {prepared, question, planned, plan->batch, *judged->step, judged->fit.peak.peak.requested, brief});
+    report.assumptions =
+        AssumptionsOf({runs, question, planned, plan->batch, *judged->step, judged->fit.peak.peak.requested, brief});
   } else {
     report.parts = PartsOf(*as_it_is, smallest);
     report.assumptions =
@@ -196,7 +268,7 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, con
       report.next_card = card->name + " (--gpu " + card->id + ")";
   }
   if (plan && !plan->checkpoint.empty()) {
-    NoteBatchNorms(prepared.layers, *plan, &notes);
+    NoteBatchNorms(runs.layers, *plan, &notes);
   }
 
   report.head = prepared.head;
@@ -205,11 +277,12 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, con
   report.device = device;
   report.id = on.id;
   if (spec.optimizer != Optimizer::kNone) report.optimizer = Name(spec.optimizer);
-  if (plan) NoteOfPrecision(prepared, problem.With(*plan), plan->batch, &notes);
+  if (plan) NoteOfPrecision(runs, problem.With(*plan), plan->batch, &notes);
   report.notes = std::move(notes);
-  PlannedStep planned{.spec = plan ? problem.With(*plan) : spec, .batch = plan ? plan->batch : as_it_is->batch};
-  planned.report = std::move(report);
-  return planned;
+  TrainingSpec planned = plan ? problem.With(*plan) : spec;
+  const int64_t batch = plan ? plan->batch : as_it_is->batch;
+  runs.head = prepared.head;  // of what was asked
+  return PlannedStep{std::move(runs), std::move(planned), batch, std::move(report)};
 }
 
 }  // namespace vramplan

@@ -14,6 +14,7 @@ namespace vramplan {
 
 // The answer, and the step that it is about: the plan's, or where there is none the one that was asked about.
 struct PlannedStep {
+  Prepared prepared;
   TrainingSpec spec;
   int64_t batch = 1;
   PlanReport report = {};
@@ -21,7 +22,7 @@ struct PlannedStep {
 
 // `brief`: AssumedStep::brief; `notes`: of the way there. The settings that the answer shows (PlanReport::head.spec) are
 // left to the caller. Errors: of laying out a step.
-Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, const Prepared& prepared,
-                           PlanWishes wishes, bool brief, Notes notes);
+Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, Prepared prepared, PlanWishes wishes,
+                           bool brief, Notes notes);
 
 }  // namespace vramplan

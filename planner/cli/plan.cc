@@ -18,8 +18,10 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
   Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) return prepared.error();
   prepared->notes.Append(on.notes);
-  Result<PlannedStep> planned =
-      PlanOf(options, on, *prepared, options.wishes, IsBrief(options), std::move(prepared->notes));
+  Notes notes = std::move(prepared->notes);
+  PlanWishes wishes = options.wishes;
+  if (options.named != nullptr && WrapsEveryOrNone(options.emit)) wishes.choice = ModuleChoice::kEveryOrNone;
+  Result<PlannedStep> planned = PlanOf(options, on, *std::move(prepared), wishes, IsBrief(options), std::move(notes));
   if (!planned.ok()) return planned.error();
   PlanReport& report = planned->report;
   const std::optional<Plan>& plan = report.decision.chosen;
@@ -31,7 +33,8 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
   });
   std::optional<std::string> stream;
   if (plan && options.emit != Emit::kNone) {
-    Result<std::string> snippet = EmittedPlan(options.emit, options, *prepared, *plan, planned->spec, on.device);
+    Result<std::string> snippet =
+        EmittedPlan(options.emit, options, planned->prepared, *plan, planned->spec, on.device);
     if (!snippet.ok()) return snippet.error();
     if (options.format != Format::kAll && options.EmitsToOutput())
       return Outcome{*snippet, 0, report.notes, std::nullopt};
@@ -41,9 +44,9 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
   if (options.format == Format::kJson) return Outcome{Print(ToJson(report)), exit_code, Notes(), std::move(stream)};
   if (!IsPicture(options.format)) return Outcome{PrintPlan(report, style), exit_code, report.notes, std::move(stream)};
   Notes already_told;
-  const Result<Timeline> step = LayOut(*prepared, planned->spec, planned->batch, &already_told);
+  const Result<Timeline> step = LayOut(planned->prepared, planned->spec, planned->batch, &already_told);
   if (!step.ok()) return step.error();
-  const DrawnStep drawn{*prepared,         report.head,       *step,    planned->batch, planned->spec,
+  const DrawnStep drawn{planned->prepared, report.head,       *step,    planned->batch, planned->spec,
                         options.allocator, on.device.context, on.device};
   if (IsStepAlone(options.format))
     return Outcome{StepAlone(options.format, drawn), exit_code, Notes(), std::move(stream)};

@@ -70,7 +70,7 @@ class Decider {
       if (!found.ok()) return found.error();
       if (!*found) return Done();
       plans->push_back(**found);
-      if ((*found)->tier != Tier::kModules) return Done();
+      if ((*found)->tier != Tier::kModules || wishes_.choice == ModuleChoice::kEveryOrNone) return Done();
       const MaybePlan operators = FitOperators(problem_, **found);
       if (!operators.ok()) return operators.error();
       // What saves calls is worth it only where it costs less than the modules it began with.
@@ -85,13 +85,13 @@ class Decider {
     if (Status kept = keep(Rounded(none)); !kept.ok() || wishes_.tier == Tier::kNone) return kept;
     Plan modules = wanted;
     if (*none) modules.batch = (*none)->batch;
-    return keep(Rounded(LargestWithModules(problem_, modules)));
+    return keep(Rounded(LargestWithModules(problem_, modules, wishes_.choice)));
   }
 
   // The cheapest plan at this batch.
   MaybePlan AtBatch(Plan wanted, int64_t batch) const {
     wanted.batch = batch;
-    if (wishes_.tier != Tier::kNone) return FitModules(problem_, wanted);
+    if (wishes_.tier != Tier::kNone) return FitModules(problem_, wanted, wishes_.choice);
     const Result<Timeline> timeline = problem_.LayoutOf(wanted)(batch);
     if (!timeline.ok()) return timeline.error();
     wanted.peak = Replay(*timeline, batch, problem_.config, problem_.capacity);
@@ -117,7 +117,7 @@ class Decider {
     wanted.accumulate = 2;  // gradients that wait for the next backward take room
     largest = LargestPlan(problem_, wanted);
     if (!largest.ok()) return largest;
-    if (!*largest && wishes_.tier != Tier::kNone) largest = LargestWithModules(problem_, wanted);
+    if (!*largest && wishes_.tier != Tier::kNone) largest = LargestWithModules(problem_, wanted, wishes_.choice);
     if (!largest.ok() || !*largest) return largest;
     const int64_t batch = LargestLiked(wishes_, std::min(whole, (*largest)->batch), whole);
     if (batch == 0) return std::optional<Plan>();
@@ -144,10 +144,11 @@ class Decider {
       fixed += chosen.peak.moment.categories[static_cast<size_t>(category)];
     }
     const TrainingSpec spec = problem_.With(chosen);
-    const int64_t most = WorkingSetBatch(problem_.layers, spec, fixed, problem_.capacity, kLargestBatchTried);
+    const Layers& layers = problem_.ProgramOf(chosen.checkpoint).layers;
+    const int64_t most = WorkingSetBatch(layers, spec, fixed, problem_.capacity, kLargestBatchTried);
     if (most >= kLargestBatchTried) return;
     decision->most_of_any_plan = most;
-    decision->layer = WorkingSetOf(problem_.layers, spec, fixed, most).layer;
+    decision->layer = WorkingSetOf(layers, spec, fixed, most).layer;
   }
 
   const PlanProblem& problem_;

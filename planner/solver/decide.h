@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "planner/solver/fit_modules.h"
 #include "planner/solver/plan.h"
 
 namespace vramplan {
@@ -21,6 +22,7 @@ struct PlanWishes {
   bool power_of_two = false;  // the batch shall be one
   Goal goal = Goal::kTime;
   Tier tier = Tier::kModules;  // the chosen plan's, at most
+  ModuleChoice choice = ModuleChoice::kAny;
   std::vector<Precision> precisions;
   std::vector<OptimizerImpl> impls;
 };

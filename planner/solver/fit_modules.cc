@@ -15,8 +15,11 @@ constexpr int kRemovals = 10;  // that are tried, the dearest modules first
 
 class ModuleFitter {
  public:
-  ModuleFitter(const PlanProblem& problem, const Plan& wanted)
+  ModuleFitter(const PlanProblem& problem, const Plan& wanted, ModuleChoice choice)
       : problem_(problem), plan_(wanted), known_(wanted.checkpoint.begin(), wanted.checkpoint.end()) {
+    if (problem.checkpointed != nullptr)
+      every_.insert(problem.checkpointed->every.begin(), problem.checkpointed->every.end());
+    every_or_none_ = choice == ModuleChoice::kEveryOrNone && !every_.empty();
     plan_.checkpoint.clear();
     plan_.saved.clear();
   }
@@ -25,9 +28,16 @@ class ModuleFitter {
     const Result<Timeline> kept = problem_.LayoutOf(plan_)(plan_.batch);
     if (!kept.ok()) return kept.error();
     plan_.peak = Replay(*kept, plan_.batch, problem_.config, problem_.capacity);
-    time_ = EstimateTime(problem_.layers, problem_.With(plan_), problem_.rates, plan_.batch);
+    const StepProgram& runs = problem_.ProgramToWrap();
+    time_ = EstimateTime(runs.layers, problem_.With(plan_), problem_.rates, plan_.batch);
     if (!plan_.peak.out_of_memory) return Finish();
-    profile_ = ProfileModules(*kept, problem_.layers, time_);
+    const Result<Timeline> unwrapped = problem_.LayoutOf(plan_, runs)(plan_.batch);
+    if (!unwrapped.ok()) return unwrapped.error();
+    profile_ = ProfileModules(*unwrapped, runs.layers, time_);
+    if (every_or_none_) {
+      if (const Result<bool> fit = Try(Of(every_)); !fit.ok()) return fit.error();
+      return best_ ? Finish() : std::optional<Plan>();
+    }
     if (Status searched = Search(); !searched.ok()) return searched.error();
     if (!best_) return std::optional<Plan>();
     if (Status removed = Remove(); !removed.ok()) return removed.error();
@@ -35,6 +45,12 @@ class ModuleFitter {
   }
 
  private:
+  ModuleSet Of(const std::set<std::string>& paths) const {
+    ModuleSet set = profile_.None();
+    for (size_t m = 0; m < set.size(); ++m) set[m] = paths.contains(profile_.modules[m].path);
+    return set;
+  }
+
   // Replays a choice; keeps it when it is the cheapest that fits. False: it does not fit.
   Result<bool> Try(const ModuleSet& set) {
     Plan tried = plan_;
@@ -80,12 +96,12 @@ class ModuleFitter {
       }
     }
     if (best_) return Done();
-    ModuleSet known = profile_.None();
-    for (size_t m = 0; m < known.size(); ++m) known[m] = known_.count(profile_.modules[m].path) != 0;
-    if (const Result<bool> fit = Try(known); !fit.ok()) return fit.error();
-    if (best_) return Done();
-    const Result<bool> fit = Try(LowestModules(profile_));
-    if (!fit.ok()) return fit.error();
+    std::vector<ModuleSet> others = {Of(known_), LowestModules(profile_)};
+    if (!every_.empty()) others.insert(others.begin() + 1, Of(every_));
+    for (const ModuleSet& set : others) {
+      if (const Result<bool> fit = Try(set); !fit.ok()) return fit.error();
+      if (best_) break;
+    }
     return Done();
   }
 
@@ -124,6 +140,8 @@ class ModuleFitter {
   const PlanProblem& problem_;
   Plan plan_;
   const std::set<std::string> known_;  // paths that fit as they are
+  std::set<std::string> every_;        // those of the framework's own switch
+  bool every_or_none_ = false;
   StepTime time_;
   ModuleProfile profile_;
   std::optional<ModuleSet> best_;
@@ -134,26 +152,39 @@ class ModuleFitter {
 
 }  // namespace
 
-Result<std::optional<Plan>> FitModules(const PlanProblem& problem, const Plan& wanted) {
-  return ModuleFitter(problem, wanted).Run();
+Result<std::optional<Plan>> FitModules(const PlanProblem& problem, const Plan& wanted, ModuleChoice choice) {
+  return ModuleFitter(problem, wanted, choice).Run();
 }
 
-Result<std::optional<Plan>> LargestWithModules(const PlanProblem& problem, const Plan& wanted) {
+Result<std::optional<Plan>> LargestWithModules(const PlanProblem& problem, const Plan& wanted, ModuleChoice choice) {
   Plan plan = wanted;
   plan.checkpoint.clear();
   plan.saved.clear();
   // Contiguity is special at batch 1; where the moments lie does not depend on the batch otherwise.
   const int64_t batch = std::max<int64_t>(2, plan.batch);
-  const Result<Timeline> kept = problem.LayoutOf(plan)(batch);
-  if (!kept.ok()) return kept.error();
-  const StepTime time = EstimateTime(problem.layers, problem.With(plan), problem.rates, batch);
-  const ModuleProfile profile = ProfileModules(*kept, problem.layers, time);
-  plan.checkpoint = profile.Paths(LowestModules(profile));
-  if (plan.checkpoint.empty()) return std::optional<Plan>();
-  Result<std::optional<Plan>> largest = LargestPlan(problem, plan);
-  if (!largest.ok() || !*largest) return largest;
+  const bool has_switch = problem.checkpointed != nullptr;
+  if (!has_switch || choice == ModuleChoice::kAny) {
+    const StepProgram& runs = problem.ProgramToWrap();
+    const Result<Timeline> kept = problem.LayoutOf(plan, runs)(batch);
+    if (!kept.ok()) return kept.error();
+    const StepTime time = EstimateTime(runs.layers, problem.With(plan), problem.rates, batch);
+    const ModuleProfile profile = ProfileModules(*kept, runs.layers, time);
+    plan.checkpoint = profile.Paths(LowestModules(profile));
+  }
+  Result<std::optional<Plan>> largest = std::optional<Plan>();
+  if (!plan.checkpoint.empty()) largest = LargestPlan(problem, plan);
+  if (!largest.ok()) return largest;
+  if (has_switch) {
+    Plan every = plan;
+    every.checkpoint = problem.checkpointed->every;
+    Result<std::optional<Plan>> switched = LargestPlan(problem, every);
+    if (!switched.ok()) return switched;
+    if (*switched && (!*largest || (*switched)->batch > (*largest)->batch)) largest = std::move(switched);
+  }
+  if (!*largest) return largest;
+  plan.checkpoint = (*largest)->checkpoint;
   plan.batch = (*largest)->batch;
-  Result<std::optional<Plan>> cheapest = FitModules(problem, plan);
+  Result<std::optional<Plan>> cheapest = FitModules(problem, plan, choice);
   if (!cheapest.ok() || !*cheapest) return cheapest;
   (*cheapest)->first_failing_batch = (*largest)->first_failing_batch;
   return cheapest;

@@ -57,17 +57,17 @@ struct Wrapped {
 class OperatorFitter {
  public:
   OperatorFitter(const PlanProblem& problem, const Plan& wanted)
-      : problem_(problem), plan_(wanted), given_(wanted.checkpoint) {
+      : problem_(problem), layers_(problem.ProgramToWrap().layers), plan_(wanted), given_(wanted.checkpoint) {
     plan_.checkpoint.clear();
     plan_.saved.clear();
   }
 
   Result<std::optional<Plan>> Run() {
-    const Result<Timeline> kept = problem_.LayoutOf(plan_)(plan_.batch);
+    const Result<Timeline> kept = problem_.LayoutOf(plan_, problem_.ProgramToWrap())(plan_.batch);
     if (!kept.ok()) return kept.error();
     if (!Replay(*kept, plan_.batch, problem_.config, problem_.capacity).out_of_memory) return std::optional<Plan>();
-    time_ = EstimateTime(problem_.layers, problem_.With(plan_), problem_.rates, plan_.batch);
-    const ModuleProfile modules = ProfileModules(*kept, problem_.layers, time_);
+    time_ = EstimateTime(layers_, problem_.With(plan_), problem_.rates, plan_.batch);
+    const ModuleProfile modules = ProfileModules(*kept, layers_, time_);
     std::vector<Wrapped> wrapped;
     std::vector<std::vector<std::string>> sets = {Outermost(modules, given_)};
     for (int depth = 0; depth < kDepths; ++depth) sets.push_back(PathsAtDepth(modules, depth));
@@ -77,7 +77,7 @@ class OperatorFitter {
       all.checkpoint = paths;
       const Result<Timeline> timeline = problem_.LayoutOf(all)(plan_.batch);
       if (!timeline.ok()) return timeline.error();
-      Wrapped tried{ProfileCalls(*timeline, problem_.layers, time_, modules), {}};
+      Wrapped tried{ProfileCalls(*timeline, layers_, time_, modules), {}};
       std::optional<CallChoice> choice = ChooseCalls(tried.profile, problem_.capacity.count());
       if (!choice) continue;
       tried.choice = *std::move(choice);
@@ -132,13 +132,14 @@ class OperatorFitter {
     plan_.saved = best_->saved;
     plan_.peak = std::move(peak_);
     plan_.overhead = best_->seconds / step;
-    const double least = LeastSecondsOfAny(kept, problem_.layers, time_, problem_.capacity.count());
+    const double least = LeastSecondsOfAny(kept, layers_, time_, problem_.capacity.count());
     plan_.bound = std::min(plan_.overhead, least / step);
     TimePlan(problem_, &plan_);
     return std::optional(std::move(plan_));
   }
 
   const PlanProblem& problem_;
+  const Layers& layers_;
   Plan plan_;
   const std::vector<std::string> given_;
   StepTime time_;

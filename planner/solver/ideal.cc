@@ -31,14 +31,15 @@ std::optional<Ideal> IdealOf(const PlanProblem& problem, const Plan& plan) {
   constexpr double kSeconds = 0.075;  // of counted work
   if (plan.accumulate > 1 || plan.overhead <= 0) return std::nullopt;
   const TrainingSpec spec = problem.With(plan);
+  const Layers& layers = problem.ProgramOf(plan.checkpoint).layers;
   const Result<Timeline> timeline = problem.LayoutOf(plan)(plan.batch);
-  const Result<RematProblem> step = StepProblem(problem.layers, spec, problem.rates, plan.batch);
+  const Result<RematProblem> step = StepProblem(layers, spec, problem.rates, plan.batch);
   if (!timeline.ok() || !step.ok()) return std::nullopt;
   const int64_t budget = (problem.capacity - Fixed(*timeline)).count();
   const RematAnswer answer = Solve(*step, {.budget = budget, .seconds = kSeconds, .real_clock = false});
   if (answer.impossible()) return std::nullopt;
   // Nanoseconds, of the step that the overhead of plans is a part of.
-  const double whole = EstimateTime(problem.layers, spec, problem.rates, plan.batch).Step() * 1e9;
+  const double whole = EstimateTime(layers, spec, problem.rates, plan.batch).Step() * 1e9;
   Ideal ideal;
   ideal.bound = static_cast<double>(answer.bound - answer.cost_once) / whole;
   if (answer.outcome) ideal.overhead = static_cast<double>(answer.extra()) / whole;

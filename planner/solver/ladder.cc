@@ -104,6 +104,10 @@ class Climber {
     if (!modules.ok() || !*modules || (*modules)->checkpoint.empty()) return;
     Plan plan = **modules;
     plan.batch = ladder_.start.batch;
+    if (problem_.WrapsEvery(plan.checkpoint)) {
+      Add(problem_, plan, "checkpoint every layer", "--checkpoint all");
+      return;
+    }
     Add(problem_, plan,
         "checkpoint " + std::to_string(plan.checkpoint.size()) + (plan.checkpoint.size() == 1 ? " module" : " modules"),
         "--checkpoint " + plan.checkpoint.front() + (plan.checkpoint.size() > 1 ? " ..." : ""));

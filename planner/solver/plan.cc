@@ -28,16 +28,27 @@ TrainingSpec PlanProblem::With(const Plan& plan) const {
   return with;
 }
 
-Layout PlanProblem::LayoutOf(const Plan& plan) const {
-  return [this, with = With(plan)](int64_t batch) {
+bool PlanProblem::WrapsEvery(const std::vector<std::string>& checkpoint) const {
+  return checkpointed != nullptr && std::ranges::all_of(checkpointed->every, [&](const std::string& path) {
+           return std::ranges::find(checkpoint, path) != checkpoint.end();
+         });
+}
+
+const StepProgram& PlanProblem::ProgramOf(const std::vector<std::string>& checkpoint) const {
+  if (checkpointed == nullptr || checkpoint.empty()) return program;
+  return WrapsEvery(checkpoint) ? checkpointed->all : checkpointed->some;
+}
+
+Layout PlanProblem::LayoutOf(const Plan& plan, const StepProgram& runs) const {
+  return [&runs, with = With(plan)](int64_t batch) {
     Notes already_told;
-    return ScheduleAs(releases, layers, with, batch, &already_told);
+    return ScheduleAs(runs.releases, runs.layers, with, batch, &already_told);
   };
 }
 
 Result<std::optional<Plan>> LargestPlan(const PlanProblem& problem, Plan wanted, int64_t asked) {
-  Result<LargestBatch> found =
-      FindLargestBatch(problem.LayoutOf(wanted), problem.layers, problem.config, problem.capacity, asked, wanted.batch);
+  Result<LargestBatch> found = FindLargestBatch(problem.LayoutOf(wanted), problem.ProgramOf(wanted.checkpoint).layers,
+                                                problem.config, problem.capacity, asked, wanted.batch);
   if (!found.ok()) return found.error();
   if (found->largest_batch == 0) return std::optional<Plan>();
   wanted.batch = found->largest_batch;
@@ -47,8 +58,18 @@ Result<std::optional<Plan>> LargestPlan(const PlanProblem& problem, Plan wanted,
   return std::optional(std::move(wanted));
 }
 
+Status ProveWithin(const PlanProblem& problem, Plan* plan) {
+  const Result<Timeline> step = problem.LayoutOf(*plan)(plan->batch);
+  if (!step.ok()) return step.error();
+  plan->peak = Replay(*step, plan->batch, problem.config, problem.capacity);
+  const Result<std::optional<Plan>> largest = LargestPlan(problem, *plan, plan->batch);
+  if (!largest.ok()) return largest.error();
+  if (*largest) plan->first_failing_batch = (*largest)->first_failing_batch;
+  return Done();
+}
+
 void TimePlan(const PlanProblem& problem, Plan* plan) {
-  const StepTime time = EstimateTime(problem.layers, problem.With(*plan), problem.rates, plan->batch);
+  const StepTime time = EstimateTime(problem.program.layers, problem.With(*plan), problem.rates, plan->batch);
   const int accumulate = static_cast<int>(plan->accumulate);
   plan->seconds = time.Step(0, accumulate) * (1 + plan->overhead);
 }

@@ -43,23 +43,45 @@ struct Plan {
   double SecondsASample() const { return seconds / static_cast<double>(batch * accumulate); }
 };
 
-// What plans are made for: one model on one card, with the parts of the spec that a plan does not decide.
-struct PlanProblem {
+// What a model runs, and when its values are freed.
+struct StepProgram {
   const Layers& layers;
   const Releases& releases;  // of the layers
-  TrainingSpec spec;         // precision, implementation, accumulation and checkpoints are overridden
+};
+
+// What a framework runs instead once modules are checkpoints. transformers keeps no key/value cache then: what runs again
+// would add to it again (modeling_layers.py, GradientCheckpointingLayer).
+struct CheckpointedPrograms {
+  StepProgram some, all;           // with some checkpoints; with all of `every`, as its own switch sets them
+  std::vector<std::string> every;  // paths of the modules that its own switch makes checkpoints
+};
+
+// What plans are made for: one model on one card, with the parts of the spec that a plan does not decide.
+struct PlanProblem {
+  StepProgram program;
+  TrainingSpec spec;  // precision, implementation, accumulation and checkpoints are overridden
   AllocatorConfig config;
   Bytes capacity;  // of the allocator
   Rates rates;
+  const CheckpointedPrograms* checkpointed = nullptr;  // null: checkpoints change nothing but what is kept
 
   // The spec with this plan's choices.
   TrainingSpec With(const Plan& plan) const;
-  Layout LayoutOf(const Plan& plan) const;
+  // What runs with these modules as checkpoints.
+  const StepProgram& ProgramOf(const std::vector<std::string>& checkpoint) const;
+  // What runs with any: of it modules are chosen.
+  const StepProgram& ProgramToWrap() const { return checkpointed == nullptr ? program : checkpointed->some; }
+  bool WrapsEvery(const std::vector<std::string>& checkpoint) const;
+  Layout LayoutOf(const Plan& plan) const { return LayoutOf(plan, ProgramOf(plan.checkpoint)); }
+  Layout LayoutOf(const Plan& plan, const StepProgram& runs) const;
 };
 
 // The plan with `wanted`'s precision, implementation and checkpoints at its largest batch. The search begins around
 // `wanted.batch`. Nothing: not even batch 1 fits.
 Result<std::optional<Plan>> LargestPlan(const PlanProblem& problem, Plan wanted, int64_t asked = 1);
+
+// The peak of a plan that fits in less, and the first batch above it that fails, within this problem's capacity.
+Status ProveWithin(const PlanProblem& problem, Plan* plan);
 
 // Fills in `seconds`. The plan's choices and overhead must be set.
 void TimePlan(const PlanProblem& problem, Plan* plan);

@@ -10,6 +10,7 @@
 
 #include "tests/support/command_line.h"
 #include "tests/support/expectation.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/truth.h"
 
 namespace vramplan::testing {
@@ -68,11 +69,7 @@ TEST_CASE("accuracy: named models, as plain scripts of transformers and peft tra
   REQUIRE(rows.size() >= 40);
   std::string text = "ours - PyTorch's: requested in bytes, the others in percent\n\n";
   int exact = 0, near = 0;
-#ifdef __SANITIZE_ADDRESS__
-  constexpr size_t kEveryRow = 8;  // sanitizers make an answer ten times slower
-#else
-  constexpr size_t kEveryRow = 1;
-#endif
+  constexpr size_t kEveryRow = EveryNth(8);
   for (size_t number = 0; number < rows.size(); number += kEveryRow) {
     const Row& row = rows[number];
     const Said said = Do(Question(row));

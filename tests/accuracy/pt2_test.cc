@@ -13,6 +13,7 @@
 #include "planner/allocator/replay.h"
 #include "tests/support/asked.h"
 #include "tests/support/expectation.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/truth.h"
 
 namespace vramplan::testing {
@@ -38,7 +39,10 @@ TEST_CASE("accuracy: .pt2 files") {
   std::string summary = "model                  rows     .pt2 exact, worst       ONNX exact, worst\n";
   Score all, all_onnx;
   const std::vector<Row> rows = ReadCsv(DataFolder() + "/truth/pytorch.csv");
+  constexpr size_t kEvery = EveryNth(4);
+  size_t index = 0;
   for (const std::string& model : models) {
+    if (index++ % kEvery != 0) continue;
     Score program, onnx;
     for (const Row& row : rows) {
       if (row.at("model") != model || row.at("framework") != "pytorch@2.10" || row.at("capability") != "7.5") continue;
@@ -79,8 +83,8 @@ TEST_CASE("accuracy: .pt2 files") {
   char line[128];
   std::snprintf(line, sizeof line, "%-20s %6d %10d, %8.3f %% %12d, %8.3f %%\n", "all", all.rows, all.exact,
                 100 * all.worst, all_onnx.exact, 100 * all_onnx.worst);
-  expected.Check();
-  CheckWhole("pt2-summary", summary + line);
+  expected.Check(kEvery == 1);
+  if (kEvery == 1) CheckWhole("pt2-summary", summary + line);
 }
 
 // tests/data/pt2_versions: one model, written by torch.export.save of two versions, whose layouts differ. The truth is that

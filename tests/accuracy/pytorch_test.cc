@@ -12,16 +12,13 @@
 
 #include "planner/allocator/replay.h"
 #include "tests/support/expectation.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/truth.h"
 
 namespace vramplan::testing {
 namespace {
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr size_t kEvery = 8;  // sanitizers make a row ten times slower
-#else
-constexpr size_t kEvery = 1;
-#endif
+constexpr size_t kEvery = EveryNth(8);
 
 constexpr const char* kLevels[] = {"requested", "allocated", "reserved", "after_forward_requested",
                                    "after_backward_requested"};

@@ -11,6 +11,7 @@
 #include "tests/support/asked.h"
 #include "tests/support/expectation.h"
 #include "tests/support/packed_models.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/truth.h"
 
 namespace vramplan::testing {
@@ -44,11 +45,7 @@ std::string TableOf(const std::map<std::string, Shares>& shares, size_t models) 
 }  // namespace
 
 TEST_CASE("accuracy: recorded models that no rule had seen") {
-#ifdef __SANITIZE_ADDRESS__
-  constexpr size_t kEveryModel = 16;  // sanitizers make an answer ten times slower
-#else
-  constexpr size_t kEveryModel = 1;
-#endif
+  constexpr size_t kEveryModel = EveryNth(16);
   const std::string folder = DataFolder() + "/facts";
   const std::vector<Row> rows = ReadCsv(folder + "/truth.csv");
   std::map<std::string, std::string> losses;  // in inference too the target is on the card

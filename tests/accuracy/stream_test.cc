@@ -12,17 +12,14 @@
 
 #include "planner/allocator/trace_diff.h"
 #include "tests/support/expectation.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/truth.h"
 
 namespace vramplan::testing {
 namespace {
 
 constexpr double kWanted = 0.90;
-#ifdef __SANITIZE_ADDRESS__
-constexpr size_t kEvery = 4;
-#else
-constexpr size_t kEvery = 1;
-#endif
+constexpr size_t kEvery = EveryNth(4);
 
 struct Compared {
   std::string graph;

@@ -10,15 +10,12 @@
 #include "graph/base/text.h"
 #include "tests/support/expectation.h"
 #include "tests/support/look.h"
+#include "tests/support/sanitized.h"
 
 namespace vramplan::testing {
 
 TEST_CASE("accuracy: models that no rule had seen") {
-#ifdef __SANITIZE_ADDRESS__
-  constexpr size_t kEvery = 16;  // sanitizers make an answer ten times slower
-#else
-  constexpr size_t kEvery = 1;
-#endif
+  constexpr size_t kEvery = EveryNth(16);
   const Look look = LookAt(DataFolder() + "/unseen", kEvery);
   Expectation expectation("unseen");
   for (const auto& [question, said] : look.answers) {

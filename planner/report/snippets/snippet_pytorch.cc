@@ -68,7 +68,7 @@ std::string PathsInPython(const std::vector<std::string>& paths) {
 }
 
 // What the code needs beside torch, in the order of the language's own style.
-constexpr const char* kPrepare = R"(
+constexpr const char* kAround = R"(
 
 def autocast():
     """Around the forward and the loss."""
@@ -80,7 +80,10 @@ def optimizer(parameters, **options):
 IMPORT    return OPTIMIZER
 
 
-def _find(modules, path):
+)";
+
+// Each module that the plan names runs again by itself.
+constexpr const char* kPrepareModules = R"(def _find(modules, path):
     # The file may name modules with the path of a wrapper in front.
     names = path.split(".")
     for first in range(len(names)):
@@ -125,9 +128,29 @@ FREEZE    modules = dict(model.named_modules())
         raise KeyError("the model has no module " + ", ".join(missing))
     if len({id(module) for module in found}) != len(found):
         raise KeyError("the model is not the one of the plan: its modules do not have these names: " + ", ".join(CHECKPOINT))
-    LOOP
+CACHE    LOOP
     return model
 )";
+
+// transformers keeps keys and values in training, too.
+constexpr const char* kWithoutCache = R"(    for module in model.modules():
+        if getattr(getattr(module, "config", None), "use_cache", False):
+            module.config.use_cache = False  # what runs again would add to the key/value cache again
+)";
+
+// Every layer does, by the switch that the library has for it.
+constexpr const char* kPrepareEvery = R"(def prepare(model):
+    """PREPARES"""
+FREEZE    SWITCH
+    return model
+)";
+
+std::string SwitchOf(const Finetuned& finetuned) {
+  if (finetuned.denoiser) return "model.enable_gradient_checkpointing()";
+  return std::string("model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={\"use_reentrant\": False})") +
+         (finetuned.lora ? "\n    model.enable_input_require_grads()  # as peft does where the base has checkpoints"
+                         : "");
+}
 
 // torch.utils.checkpoint.create_selective_checkpoint_contexts: the policy sees operators, not where they stand, so that
 // it counts them, in the forward and again.
@@ -194,6 +217,7 @@ Result<std::string> PytorchModule(const SnippetOf& of) {
   }
   const bool fp16 = plan.precision == Precision::kAmpFp16, bf16 = plan.precision == Precision::kAmpBf16;
   const bool partly = !of.trained.patterns.empty();
+  const bool every = of.finetuned && of.finetuned->every_layer && plan.saved.empty();
   const Levels& peak = plan.peak.peak;
   std::string text = "\"\"\"" + InDocstring(of.file) + " at batch " + std::to_string(plan.batch) + " on " +
                      InDocstring(of.device) +
@@ -209,10 +233,10 @@ Result<std::string> PytorchModule(const SnippetOf& of) {
                      "        scaler.scale(loss).backward()\n"
                      "    scaler.step(step), scaler.update(), step.zero_grad()\n\"\"\"\n";
   text += std::string("import contextlib\n") + (partly ? "import fnmatch\n" : "") +
-          "import functools\n\nimport torch\nimport torch.utils.checkpoint\n\n";
+          (every ? "\nimport torch\n\n" : "import functools\n\nimport torch\nimport torch.utils.checkpoint\n\n");
   text += "BATCH = " + std::to_string(plan.batch) + "\nACCUMULATE = " + std::to_string(plan.accumulate) +
           "\nPRECISION = " + InPython(std::string(Name(plan.precision))) + "\nSCALER = " + (fp16 ? "True" : "False") +
-          "\nCHECKPOINT = " + PathsInPython(plan.checkpoint) +
+          (every ? "" : "\nCHECKPOINT = " + PathsInPython(plan.checkpoint)) +
           (plan.saved.empty() ? ""
                               : "\n# Of those: operator calls whose results are kept, by number.\nSAVED = " +
                                     SavedInPython(plan.saved)) +
@@ -222,15 +246,21 @@ Result<std::string> PytorchModule(const SnippetOf& of) {
           ", \"allocated\": " + std::to_string(peak.allocated.count()) +
           ", \"reserved\": " + std::to_string(peak.reserved.count()) +
           ", \"device\": " + std::to_string(of.needs.count()) + "}\n";
-  std::string code = (partly ? "\n" : "") + FreezeInPython(of.trained) + kPrepare;
+  std::string code =
+      (partly ? "\n" : "") + FreezeInPython(of.trained) + kAround + (every ? kPrepareEvery : kPrepareModules);
   Replace(&code, "PREPARES",
-          partly ? "Freezes what the plan does not train, checkpoints its modules in place and returns the model."
-                 : "Checkpoints the modules of the plan in place and returns the model.");
+          std::string(partly ? "Freezes what the plan does not train, checkpoints " : "Checkpoints ") +
+              (every    ? "every layer"
+               : partly ? "its modules"
+                        : "the modules of the plan") +
+              " in place and returns the model.");
+  if (every) Replace(&code, "SWITCH", SwitchOf(*of.finetuned));
   Replace(&code, "FREEZE", partly ? "    freeze(model)\n" : "");
   Replace(&code, "AUTOCAST",
           fp16   ? "torch.autocast(\"cuda\", dtype=torch.float16)"
           : bf16 ? "torch.autocast(\"cuda\", dtype=torch.bfloat16)"
                  : "contextlib.nullcontext()");
+  Replace(&code, "CACHE", plan.checkpoint.empty() ? "" : kWithoutCache);
   const bool selective = !plan.saved.empty();
   Replace(&code, "POLICY", selective ? kPolicy : "");
   Replace(&code, "RUN", selective ? "run, norms, saved" : "run, norms");

@@ -161,8 +161,13 @@ std::string SnippetHeading(const SnippetOf& of) {
   return text;
 }
 
+bool WrapsEveryOrNone(Emit emit) {
+  return emit == Emit::kHf || emit == Emit::kSft || emit == Emit::kFsdp2 || emit == Emit::kAxolotl ||
+         emit == Emit::kTorchtune || emit == Emit::kDiffusers;
+}
+
 std::string ModulesRemark(const SnippetOf& of) {
-  if (of.plan.checkpoint.empty()) return "";
+  if (of.plan.checkpoint.empty() || (of.finetuned && of.finetuned->every_layer)) return "";
   std::string text = "# the plan checkpoints " + std::to_string(of.plan.checkpoint.size()) +
                      " modules; exactly those: model = prepare(model) of --emit pytorch" +
                      (of.plan.saved.empty() ? "\n" : "-sac\n");

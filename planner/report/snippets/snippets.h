@@ -57,6 +57,7 @@ struct Finetuned {
   bool nested = false;            // with a double quantization
   std::string weights = {};       // "bfloat16": the type that they are loaded in, where autocast runs them
   std::optional<Denoiser> denoiser = std::nullopt;
+  bool every_layer = false;  // the plan's checkpoints are those of gradient_checkpointing_enable()
 };
 
 // What a snippet says: the plan, and the step that it is a plan for.
@@ -93,7 +94,9 @@ Result<std::string> NnUnetConfiguration(const SnippetOf& of);
 
 // Shared by the snippets. The comment above each: the file, the card, what it needs.
 std::string SnippetHeading(const SnippetOf& of);
-// Frameworks that checkpoint all blocks or none; a comment, or nothing.
+// Whether what this writes can be told to checkpoint every layer or none, and nothing between.
+bool WrapsEveryOrNone(Emit emit);
+// The comment above such a one where the plan's checkpoints are others; or nothing.
 std::string ModulesRemark(const SnippetOf& of);
 // The name in transformers.training_args.OptimizerNames, which TRL and axolotl take too.
 Result<std::string> HfOptimizer(const SnippetOf& of);

@@ -110,6 +110,9 @@ def prepare(model):
         raise KeyError("the model has no module " + ", ".join(missing))
     if len({id(module) for module in found}) != len(found):
         raise KeyError("the model is not the one of the plan: its modules do not have these names: " + ", ".join(CHECKPOINT))
+    for module in model.modules():
+        if getattr(getattr(module, "config", None), "use_cache", False):
+            module.config.use_cache = False  # what runs again would add to the key/value cache again
     for path, module in zip(CHECKPOINT, found):
         _wrap(module, SAVED.get(path, {}))
     return model

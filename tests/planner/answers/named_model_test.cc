@@ -117,7 +117,7 @@ TEST_CASE("named models: inspect counts calls, and weights in the type that they
   CHECK(said.out.find("Identity") == std::string::npos);
 }
 
-TEST_CASE("named models: under checkpoints of every layer no layer keeps a cache") {
+TEST_CASE("named models: under checkpoints no layer keeps a cache") {
   const auto copies = [](const std::string& more) {
     const std::string trace = Do("trace llama-3.2-1b --dim sequence=64" + more).out;
     size_t found = 0;
@@ -126,7 +126,24 @@ TEST_CASE("named models: under checkpoints of every layer no layer keeps a cache
   };
   // A layer joins two pieces for its rotary embedding, which are made anew in the backward, and two for its cache.
   CHECK(copies(" --checkpoint all") == copies(""));
-  CHECK(copies(" --checkpoint model.layers.0") > copies(""));
+  CHECK(copies(" --checkpoint model.layers.0") < copies(""));
+}
+
+// TrainingArguments checkpoint every layer or none: the plan is one of these, and takes what --checkpoint all takes.
+TEST_CASE("named models: a plan for what wraps every layer or none, and one that is sure where there is one") {
+  const std::string of = "llama-3.2-1b --gpu rtx-4090 --gpu-memory 16GiB --dim sequence=128 --optimizer adamw";
+  const std::string plan = Do("plan " + of + " --batch 31 --emit hf").out;
+  CHECK(Says(plan, "gradient_checkpointing=True"));
+  CHECK(!Says(plan, "exactly those"));
+  const std::string fit = Do("fit " + of + " --batch 31 --optimizer-impl fused --checkpoint all --emit hf").out;
+  CHECK(plan == fit);
+  const std::string switched = Do("fit " + of + " --batch 31 --checkpoint all --emit pytorch").out;
+  CHECK(Says(switched, "model.gradient_checkpointing_enable("));
+  CHECK(!Says(switched, "CHECKPOINT = "));
+  CHECK(Says(Do("plan " + of + " --batch 31").FirstLine(), "fits on GeForce RTX 4090"));
+  const std::string wrapped = Do("fit " + of + " --checkpoint model.layers.0.mlp --batch 8 --emit pytorch").out;
+  CHECK(Says(wrapped, "module.config.use_cache = False"));
+  CHECK(!Says(Do("fit " + of + " --batch 8 --emit pytorch").out, "use_cache"));
 }
 
 TEST_CASE("named models: --weights says the type that a model is loaded in") {
