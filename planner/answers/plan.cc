@@ -190,6 +190,8 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, Pre
       if (!sure.ok() || !sure->chosen) break;
       if (!is_sure(*sure->chosen)) continue;
       if (const Status proved = ProveWithin(problem, &*sure->chosen); !proved.ok()) return proved.error();
+      // Of choices that only may fit, too.
+      sure->chosen->bound = std::min(sure->chosen->bound, decision->chosen->bound);
       decision = std::move(sure);
       break;
     }
