@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -19,6 +20,7 @@
 
 namespace vramplan {
 
+// For several threads, whose replays run at once.
 class Replays {
  public:
   // A timeline that nobody holds any more is forgotten.
@@ -45,11 +47,13 @@ class Replays {
     std::optional<Bytes> enough;  // what a replay reserved that was refused nothing
     std::vector<Answer> answers;
   };
+  // The caller holds the mutex as long as it uses what this returns.
   Known& About(const Step& step, int64_t batch, const AllocatorConfig& config);
   // Nothing: a replay has to tell.
-  static std::optional<bool> Answered(const Known& known, Bytes capacity);
-  static void Keep(const ReplayEnd& end, Bytes capacity, Known* known);
+  std::optional<bool> Answered(const Step& step, int64_t batch, const AllocatorConfig& config, Bytes capacity);
+  void Keep(const ReplayEnd& end, const Step& step, int64_t batch, const AllocatorConfig& config, Bytes capacity);
 
+  std::mutex mutex_;
   std::vector<Known> known_;
 };
 

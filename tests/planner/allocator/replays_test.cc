@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,27 @@ TEST_CASE("replays: what follows from earlier ones is what a replay says") {
       }
     }
   }
+}
+
+// As the points of a chart ask: each another batch of one step, at once.
+TEST_CASE("replays: several threads ask about one step") {
+  constexpr int kThreads = 8, kBatches = 400;
+  Dice dice(1);
+  const auto step = std::make_shared<const Timeline>(StepOfManyBlocks(&dice));
+  const AllocatorConfig config;
+  const Bytes capacity = Bytes::MiB(200);
+  Replays replays;
+  std::vector<std::vector<int64_t>> wrong(kThreads);  // doctest counts on one thread alone
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      for (int64_t batch = 1 + t; batch <= kBatches; batch += kThreads / 2)
+        if (replays.Fits(step, batch, config, capacity) ==
+            Replay(*step, batch, config, capacity).out_of_memory.has_value())
+          wrong[static_cast<size_t>(t)].push_back(batch);
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<int64_t>& of_thread : wrong) CHECK(of_thread.empty());
 }
 
 // Another step may lie where one lay that nobody holds any more.
