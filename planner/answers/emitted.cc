@@ -47,7 +47,7 @@ std::optional<Finetuned> FinetunedOf(const Question& question, const AnswerHead&
   if (question.weights && IsHalf(*question.weights))
     finetuned.weights = *question.weights == DType::kFloat16 ? "float16" : "bfloat16";
   finetuned.nested = question.quant && question.quant->nested;
-  finetuned.every_layer = !plan.checkpoint.empty() && ChecksEveryLayer(*question.named, plan.checkpoint);
+  finetuned.every_layer = ChecksEveryLayer(*question.named, plan.checkpoint);
   return finetuned;
 }
 

@@ -316,7 +316,8 @@ std::vector<std::string> EveryLayer(const NamedModel& model) {
 }
 
 bool ChecksEveryLayer(const NamedModel& model, const std::vector<std::string>& checkpoint) {
-  return std::ranges::all_of(LayersOf(model), [&](const std::string& path) {
+  const std::vector<std::string> every = EveryLayer(model);
+  return !every.empty() && std::ranges::all_of(every, [&](const std::string& path) {
     return std::ranges::find(checkpoint, path) != checkpoint.end();
   });
 }

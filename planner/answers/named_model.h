@@ -18,7 +18,7 @@ Status TakeNamed(Question* question);
 
 // The modules that gradient_checkpointing_enable() makes checkpoints, as --checkpoint all has them.
 std::vector<std::string> EveryLayer(const NamedModel& model);
-// Whether these are all layers of its stacks. More than some: peft makes what the embeddings return require a gradient then.
+// Whether these are all of them. More than some: peft makes what the embeddings return require a gradient then.
 bool ChecksEveryLayer(const NamedModel& model, const std::vector<std::string>& checkpoint);
 
 // What --mode serve has as its length, and how many positions the model has for it; 0: any number.

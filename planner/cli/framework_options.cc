@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "planner/answers/named_model.h"
 #include "planner/cli/option_row.h"
 #include "planner/cli/settings.h"
 #include "planner/report/parts/model_facts.h"
@@ -144,7 +145,10 @@ constexpr OptionRow kFrameworkRows[] = {
         .Repeats()
         .Of(kTrainers)
         .In(kMakesGradients)
-        .Shown([](SettingsRows* s) { s->List(s->spec.checkpoint); }),
+        .Shown([](SettingsRows* s) {
+          const bool all = s->options.named != nullptr && ChecksEveryLayer(*s->options.named, s->spec.checkpoint);
+          s->List(s->spec.checkpoint, all ? "all" : "");
+        }),
     OptionRow{"--saved", "CALL",
               "an operator call that a checkpointed module saves and does not run again (selective checkpoints), such "
               "as layer1.0:aten.convolution.default:2, the third of that module; repeatable",

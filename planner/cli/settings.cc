@@ -18,7 +18,7 @@ SpecRow& SettingsRows::Also(std::string option, std::string_view name) {
 
 SpecRow& SettingsRows::Real(double number) { return Add(number, NumberText(number)); }
 
-void SettingsRows::List(const std::vector<std::string>& names) {
+void SettingsRows::List(const std::vector<std::string>& names, std::string shown) {
   if (names.empty()) return;
   constexpr size_t kPrinted = 4;  // models have dozens of blocks, all of which are in the JSON
   Json array = Json::Array();
@@ -28,7 +28,7 @@ void SettingsRows::List(const std::vector<std::string>& names) {
     array.Push(name);
   }
   if (names.size() > kPrinted) text += " and " + std::to_string(names.size() - kPrinted) + " more";
-  Add(std::move(array), std::move(text));
+  Add(std::move(array), shown.empty() ? std::move(text) : std::move(shown));
 }
 
 std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, const AnswerHead& head,

@@ -28,7 +28,7 @@ struct SettingsRows {
   SpecRow& Number(int64_t number) { return Add(number, std::to_string(number)); }
   SpecRow& Real(double number);
   SpecRow& Size(Bytes bytes) { return Add(bytes, ToString(bytes)); }
-  void List(const std::vector<std::string>& names);  // nothing of none
+  void List(const std::vector<std::string>& names, std::string shown = "");  // nothing of none; "": the first of them
   // Of another name than the option's.
   SpecRow& Also(std::string option, std::string_view name);
 

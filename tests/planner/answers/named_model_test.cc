@@ -144,6 +144,9 @@ TEST_CASE("named models: a plan for what wraps every layer or none, and one that
   const std::string wrapped = Do("fit " + of + " --checkpoint model.layers.0.mlp --batch 8 --emit pytorch").out;
   CHECK(Says(wrapped, "module.config.use_cache = False"));
   CHECK(!Says(Do("fit " + of + " --batch 8 --emit pytorch").out, "use_cache"));
+  const std::string unet = "fit sd-1.5 --gpu h200 --batch 1 --optimizer adamw --emit pytorch --checkpoint ";
+  CHECK(Says(Do(unet + "mid_block").out, "CHECKPOINT = [ \"mid_block\", ]"));
+  CHECK(Says(Do(unet + "all").out, "model.enable_gradient_checkpointing()"));
 }
 
 TEST_CASE("named models: --weights says the type that a model is loaded in") {
