@@ -19,7 +19,7 @@ TEST_CASE("other plans: what would make a named model fit is said, and is so") {
       {"fit llama-3.1-8b --optimizer adamw --dim sequence=2048 --gpu rtx-4090", "--lora 16 --checkpoint all"},
       {"fit llama-3.1-8b --optimizer adamw --dim sequence=2048 --gpu rtx-4090",
        "--lora 16 --quant nf4,double --checkpoint all"},
-      {"fit qwen3-8b --optimizer adamw --dim sequence=4096 --gpu a100-80gb", "--strategy fsdp2 --gpus 2"},
+      {"fit gpt2 --optimizer adamw --dim sequence=1024 --batch 8 --gpu t4", "--strategy fsdp2 --gpus 2"},
       {"fit flux-dev --mode infer --gpu rtx-4090", "--precision bf16"},
   };
   for (const auto& row : rows) {
@@ -39,7 +39,8 @@ TEST_CASE("other plans: what would make a named model fit is said, and is so") {
 // plan chooses what is checkpointed, and says of which verb an option is that it refuses.
 TEST_CASE("other plans: what plan says to type is what plan takes, or fit") {
   const ScopedVariable wide("COLUMNS", "200");
-  for (const char* question : {" llama-3.1-8b --optimizer adamw --gpu rtx-4090", " qwen3-8b --gpu rtx-3090"}) {
+  for (const char* question : {" gpt2 --optimizer adamw --gpu-memory 1.5GiB --dim sequence=128",
+                               " llama-3.2-1b --optimizer adamw --gpu-memory 8GiB"}) {
     CAPTURE(question);
     const Said said = Do("plan" + std::string(question));
     CHECK(said.exit_code == 3);
@@ -65,7 +66,7 @@ TEST_CASE("other plans: a remedy that is only tight says so") {
     REQUIRE_MESSAGE(read.ok(), line);
     return *read;
   };
-  const std::string roomy = "fit qwen3-8b --optimizer adamw --dim sequence=4096 --gpu a100-80gb";
+  const std::string roomy = "fit gpt2 --optimizer adamw --dim sequence=1024 --batch 8 --gpu t4";
   const Json whole = json(roomy);
   std::vector<int64_t> sizes;  // with which one of them just fits
   for (const Json& remedy : std::get<Json::Items>(MemberOf(whole, "remedies")->value()))
