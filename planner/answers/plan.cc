@@ -57,9 +57,10 @@ std::vector<Halved> HalveDims(const Question& question) {
   return halved;
 }
 
-// A named model as it runs with checkpoints: with some, and with all that its own switch sets; null: it is a file.
+// A named model as it runs with checkpoints: with some, and with all that its own switch sets, which is another program
+// for adapters alone; null: it is a file.
 struct UnderCheckpoints {
-  std::unique_ptr<Prepared> some, all;
+  std::shared_ptr<Prepared> some, all;
   std::unique_ptr<CheckpointedPrograms> programs;
 };
 
@@ -68,12 +69,16 @@ Result<UnderCheckpoints> PrepareWithCheckpoints(const Question& question) {
   if (question.named == nullptr || question.spec.mode != Mode::kTrain) return with;
   std::vector<std::string> every = EveryLayer(*question.named);
   if (every.empty()) return with;
-  for (const bool all : {false, true}) {
-    Question changed = question;
-    changed.spec.checkpoint = all ? every : std::vector<std::string>{every.front()};
-    Result<Prepared> prepared = Prepare(changed);
-    if (!prepared.ok()) return prepared.error();
-    (all ? with.all : with.some) = std::make_unique<Prepared>(*std::move(prepared));
+  Question changed = question;
+  changed.spec.checkpoint = every;
+  Result<Prepared> all = Prepare(changed);
+  if (!all.ok()) return all.error();
+  with.some = with.all = std::make_shared<Prepared>(*std::move(all));
+  if (question.lora) {
+    changed.spec.checkpoint = {every.front()};
+    Result<Prepared> some = Prepare(changed);
+    if (!some.ok()) return some.error();
+    with.some = std::make_shared<Prepared>(*std::move(some));
   }
   with.programs =
       std::make_unique<CheckpointedPrograms>(CheckpointedPrograms{{with.some->layers, with.some->lifetimes.likely},
@@ -112,15 +117,6 @@ Result<JudgedPlan> JudgePlan(const Prepared& prepared, const TrainingSpec& spec,
   const Result<LaidOut> step = steps.likely.At(plan.batch);
   if (!step.ok()) return step.error();
   return JudgedPlan{*step, *std::move(fit)};
-}
-
-// The verdict about the plan's own batch, without a search.
-Result<Verdict> VerdictOf(const Prepared& prepared, const TrainingSpec& spec, const Question& question,
-                          const Plan& plan, const Device& device) {
-  StepEnds steps(prepared, spec);
-  const Result<BothEnds> step = steps.At(plan.batch);
-  if (!step.ok()) return step.error();
-  return CardJudge(steps, device, question.allocator).VerdictAt(*step, plan.batch);
 }
 
 // As many samples an optimizer step, in parts that fit; with mixed precision and checkpoints, whatever was asked.
@@ -175,12 +171,17 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, Pre
     const bool wraps = !plan.checkpoint.empty() && problem.checkpointed != nullptr;
     return !wraps ? prepared : problem.WrapsEvery(plan.checkpoint) ? *checkpointed->all : *checkpointed->some;
   };
-  const auto is_sure = [&](const Plan& plan) {
-    const Result<Verdict> verdict = VerdictOf(runs_with(plan), problem.With(plan), question, plan, device);
-    return verdict.ok() && *verdict == Verdict::kFits;
+  const auto judge = [&](const Plan& plan) {
+    return JudgePlan(runs_with(plan), problem.With(plan), question, plan, device);
   };
+  std::optional<JudgedPlan> judged;  // the chosen one
+  if (decision->chosen) {
+    Result<JudgedPlan> of_chosen = judge(*decision->chosen);
+    if (!of_chosen.ok()) return of_chosen.error();
+    judged = *std::move(of_chosen);
+  }
   // Of the batch that was asked for a plan is sure where there is one, and takes the least time only then.
-  if (decision->chosen && prepared.head.batch_given && !is_sure(*decision->chosen)) {
+  if (judged && prepared.head.batch_given && judged->fit.verdict != Verdict::kFits) {
     PlanProblem within = problem;
     const CardRooms rooms = RoomsOf(device);
     within.capacity = CudnnChooses(prepared.layers, spec) ? rooms.measured : rooms.worst;
@@ -188,11 +189,13 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, Pre
          ++tried, within.capacity -= Bytes::Of(within.capacity.count() / kSureShare)) {
       Result<Decision> sure = Decide(within, wishes);
       if (!sure.ok() || !sure->chosen) break;
-      if (!is_sure(*sure->chosen)) continue;
+      Result<JudgedPlan> of_sure = judge(*sure->chosen);
+      if (!of_sure.ok() || of_sure->fit.verdict != Verdict::kFits) continue;
       if (const Status proved = ProveWithin(problem, &*sure->chosen); !proved.ok()) return proved.error();
       // Of choices that only may fit, too.
       sure->chosen->bound = std::min(sure->chosen->bound, decision->chosen->bound);
       decision = std::move(sure);
+      judged = *std::move(of_sure);
       break;
     }
   }
@@ -244,14 +247,11 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, Pre
   Prepared& runs = plan ? runs_with(*plan) : prepared;
   if (plan) {
     report.ideal = IdealOf(problem, *plan);
-    const TrainingSpec planned = problem.With(*plan);
-    const Result<JudgedPlan> judged = JudgePlan(runs, planned, question, *plan, device);
-    if (!judged.ok()) return judged.error();
     report.on = static_cast<const OnCard&>(judged->fit);
     report.safe_batch = judged->fit.safe_batch;
     report.largest = judged->fit.largest;
-    report.assumptions =
-        AssumptionsOf({runs, question, planned, plan->batch, *judged->step, judged->fit.peak.peak.requested, brief});
+    report.assumptions = AssumptionsOf(
+        {runs, question, problem.With(*plan), plan->batch, *judged->step, judged->fit.peak.peak.requested, brief});
   } else {
     report.parts = PartsOf(*as_it_is, smallest);
     report.assumptions =

@@ -72,9 +72,9 @@ RecordedRun::RecordedRun(const Record& changed, Bytes beyond_of_it)
     : played(Played(changed)), cudnn(changed.cudnn), beyond(beyond_of_it) {}
 
 OnCard VerdictOfRecord(const RecordedRun& run, const Device& device, const AllocatorConfig& given) {
-  const Replays::Step step(std::make_shared<Replays>(), &run.played.timeline);  // the run's own, which outlives it
-  Replays replays;
-  return VerdictOf({step, nullptr, 1, run.cudnn, run.beyond}, device, given, &replays);
+  const auto replays = std::make_shared<Replays>();
+  const Replays::Step step(replays, &run.played.timeline);  // the run's own, which outlives them
+  return VerdictOf({step, nullptr, 1, run.cudnn, run.beyond}, device, given, replays.get());
 }
 
 RecordMoment MomentOf(const Record& record, const PlayedRecord& played, size_t event) {

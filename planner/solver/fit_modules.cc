@@ -13,27 +13,34 @@ namespace {
 constexpr int kChoices = 10;   // that are replayed before the profile is given up
 constexpr int kRemovals = 10;  // that are tried, the dearest modules first
 
+// Those of the framework's own switch; empty: it has none.
+std::set<std::string> EveryOf(const PlanProblem& problem) {
+  if (problem.checkpointed == nullptr) return {};
+  return {problem.checkpointed->every.begin(), problem.checkpointed->every.end()};
+}
+
 class ModuleFitter {
  public:
   ModuleFitter(const PlanProblem& problem, const Plan& wanted, ModuleChoice choice)
-      : problem_(problem), plan_(wanted), known_(wanted.checkpoint.begin(), wanted.checkpoint.end()) {
-    if (problem.checkpointed != nullptr)
-      every_.insert(problem.checkpointed->every.begin(), problem.checkpointed->every.end());
-    every_or_none_ = choice == ModuleChoice::kEveryOrNone && !every_.empty();
+      : problem_(problem),
+        plan_(wanted),
+        known_(wanted.checkpoint.begin(), wanted.checkpoint.end()),
+        every_(EveryOf(problem)),
+        every_or_none_(choice == ModuleChoice::kEveryOrNone && !every_.empty()) {
     plan_.checkpoint.clear();
     plan_.saved.clear();
   }
 
   Result<std::optional<Plan>> Run() {
-    const Result<Timeline> kept = problem_.LayoutOf(plan_)(plan_.batch);
+    Result<Timeline> kept = problem_.LayoutOf(plan_)(plan_.batch);
     if (!kept.ok()) return kept.error();
     plan_.peak = Replay(*kept, plan_.batch, problem_.config, problem_.capacity);
     const StepProgram& runs = problem_.ProgramToWrap();
     time_ = EstimateTime(runs.layers, problem_.With(plan_), problem_.rates, plan_.batch);
     if (!plan_.peak.out_of_memory) return Finish();
-    const Result<Timeline> unwrapped = problem_.LayoutOf(plan_, runs)(plan_.batch);
-    if (!unwrapped.ok()) return unwrapped.error();
-    profile_ = ProfileModules(*unwrapped, runs.layers, time_);
+    if (problem_.checkpointed != nullptr) kept = problem_.LayoutOf(plan_, runs)(plan_.batch);
+    if (!kept.ok()) return kept.error();
+    profile_ = ProfileModules(*kept, runs.layers, time_);
     if (every_or_none_) {
       if (const Result<bool> fit = Try(Of(every_)); !fit.ok()) return fit.error();
       return best_ ? Finish() : std::optional<Plan>();
@@ -96,12 +103,13 @@ class ModuleFitter {
       }
     }
     if (best_) return Done();
-    std::vector<ModuleSet> others = {Of(known_), LowestModules(profile_)};
-    if (!every_.empty()) others.insert(others.begin() + 1, Of(every_));
-    for (const ModuleSet& set : others) {
-      if (const Result<bool> fit = Try(set); !fit.ok()) return fit.error();
-      if (best_) break;
+    for (const std::set<std::string>* paths : {&known_, &every_}) {
+      if (best_ || paths->empty()) continue;
+      if (const Result<bool> fit = Try(Of(*paths)); !fit.ok()) return fit.error();
     }
+    if (best_) return Done();
+    const Result<bool> fit = Try(LowestModules(profile_));
+    if (!fit.ok()) return fit.error();
     return Done();
   }
 
@@ -140,8 +148,8 @@ class ModuleFitter {
   const PlanProblem& problem_;
   Plan plan_;
   const std::set<std::string> known_;  // paths that fit as they are
-  std::set<std::string> every_;        // those of the framework's own switch
-  bool every_or_none_ = false;
+  const std::set<std::string> every_;  // those of the framework's own switch
+  const bool every_or_none_;
   StepTime time_;
   ModuleProfile profile_;
   std::optional<ModuleSet> best_;

@@ -19,7 +19,7 @@ TEST_CASE("other plans: what would make a named model fit is said, and is so") {
       {"fit llama-3.1-8b --optimizer adamw --dim sequence=2048 --gpu rtx-4090", "--lora 16 --checkpoint all"},
       {"fit llama-3.1-8b --optimizer adamw --dim sequence=2048 --gpu rtx-4090",
        "--lora 16 --quant nf4,double --checkpoint all"},
-      {"fit gpt2 --optimizer adamw --dim sequence=1024 --batch 8 --gpu t4", "--strategy fsdp2 --gpus 2"},
+      {"fit qwen3-8b --optimizer adamw --dim sequence=4096 --gpu a100-80gb", "--strategy fsdp2 --gpus 2"},
       {"fit flux-dev --mode infer --gpu rtx-4090", "--precision bf16"},
   };
   for (const auto& row : rows) {
