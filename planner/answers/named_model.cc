@@ -100,10 +100,11 @@ DeclaredDim DeclaredLength(Dim length) {
   return length.IsConstant() ? DeclaredDim{length.At(1), ""} : DeclaredDim{std::nullopt, "batch"};
 }
 
-// Of the stacks that repeat.
+// Of the stacks that repeat and run.
 std::vector<std::string> LayersOf(const NamedModel& model) {
   std::vector<std::string> paths;
   for (const Template::Stack& stack : model.templates.stacks) {
+    if (!stack.runs) continue;
     const int64_t layers = model.settings.Number(stack.layers).value_or(0);
     for (int64_t i = 0; i < layers; ++i) paths.push_back(stack.path + "." + std::to_string(i));
   }

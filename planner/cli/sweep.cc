@@ -84,7 +84,7 @@ Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* mach
     const Question& question = *asked;
     return question;
   };
-  Result<Swept> swept = SweepOf(options.model, options.over, at, chosen, AsksOfMany(options.gpu));
+  Result<Swept> swept = SweepOf(options.over, at, chosen, AsksOfMany(options.gpu));
   if (!swept.ok()) return swept.error();
   if (const Status added = AddSettings(options, chosen, &*swept); !added) return added.error();
   const SweepReport& report = swept->report;
