@@ -175,7 +175,7 @@ void NoteCards(const Question& question, const std::vector<const Card*>& cards, 
     if (!left_out.empty()) {
       notes->Add({"cards-left-out", Severity::kNote, "--gpu",
                   std::to_string(left_out.size()) + " cards below capability " + ToString(LowestCapability(framework)) +
-                      " are left out, for which " + version + " has no wheel",
+                      " are left out, because " + version + " has no wheel for them",
                   before(left_out)});
     }
   }
