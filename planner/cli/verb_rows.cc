@@ -11,8 +11,8 @@ constexpr VerbRow kVerbRows[] = {
     {Verb::kFit, "fit", Behind::kFile, "FILE.onnx --gpu t4", false, "fit FILE --gpu NAME",
      "does it fit, and what is the largest batch", "vramplan fit FILE.onnx --gpu NAME [options]",
      "Says whether the model trains (or infers) on a card, the largest batch that fits, and where every MiB goes. FILE "
-     "may also be a model's name, or a run that vramplan run --record wrote; then the answer is about that run of the "
-     "script. Exit code 0: it fits, or is tight; 3: it does not fit.",
+     "may also be a model's name, or a run of a script that vramplan run --record wrote. Exit code 0: it fits, or is "
+     "tight; 3: it does not fit.",
      "  vramplan fit unet.onnx --gpu t4\n"
      "  vramplan fit llama-3.1-8b --lora 16 --dim sequence=2048 --gpu rtx-4090\n"
      "  vramplan fit resnet50.onnx --gpu rtx-3090 --batch 64 --optimizer sgd-momentum\n"
@@ -20,7 +20,7 @@ constexpr VerbRow kVerbRows[] = {
      "  vramplan fit resnet50.onnx --gpu all --batch 32\n",
      RunFit},
     {Verb::kRun, "run", Behind::kCommand, "--gpu t4 -- python train.py", false, "run -- python train.py",
-     "whether a script fits: it runs, on a pretend card", "vramplan run [--gpu NAME] [options] -- COMMAND...",
+     "whether a script fits, by running it on a pretend card", "vramplan run [--gpu NAME] [options] -- COMMAND...",
      "Runs a PyTorch script, unmodified and without a GPU, on a pretend card: PyTorch's own allocator counts the "
      "bytes, kernels compute nothing, and every read from the card gives zeros. Prints whether the script fits, what "
      "each step took, and which lines of Python hold the memory at the peak. The script is ended after a few optimizer "
@@ -177,7 +177,7 @@ constexpr VerbRow kVerbRows[] = {
      "Columns after phase may be missing or empty.\n",
      RunTrace},
     {Verb::kCompare, "compare", Behind::kFile, "run.pickle --model FILE.onnx", true, "compare SNAPSHOT",
-     "compare a step that PyTorch recorded with the predicted one, event by event",
+     "where a step that PyTorch recorded differs from the predicted one",
      "vramplan compare SNAPSHOT --model FILE.onnx [options]",
      "Compares a step that PyTorch recorded on a card with the predicted one, event by event, and says where they "
      "first differ. SNAPSHOT is what torch.cuda.memory._dump_snapshot(\"run.pickle\") wrote after "
@@ -188,7 +188,7 @@ constexpr VerbRow kVerbRows[] = {
      "  vramplan compare run.pickle --model gpt.onnx --dim sequence=128 --optimizer adamw --step 2\n",
      RunCompare},
     {Verb::kReplay, "replay", Behind::kFile, "FILE.csv", true, "replay FILE.csv",
-     "a stream of requests under another allocator configuration or card", "vramplan replay FILE.csv[.gz] [options]",
+     "a stream of requests with another allocator configuration or card", "vramplan replay FILE.csv[.gz] [options]",
      "Feeds a stream of requests to vramplan's model of PyTorch's caching allocator and prints the peaks: what the "
      "same run would take with other allocator options, or on a smaller card. The stream has the columns op, id, bytes "
      "(op: alloc, free, empty_cache), or those that trace writes. With --check every recorded value is compared. Exit "

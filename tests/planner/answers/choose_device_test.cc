@@ -104,10 +104,9 @@ TEST_CASE("cards that the framework has no wheel for them for are left out, or s
 }
 
 TEST_CASE("emulated bf16 is told") {
-  CHECK(ChooseDeviceHas(
-      Do("fit MODELS/mlp.onnx --gpu t4,a10 --precision bf16").err,
-      "bf16 is emulated below capability 8.0, in the same bytes and without tensor cores: Tesla T4 (hint: type "
-      "--precision fp16)"));
+  CHECK(ChooseDeviceHas(Do("fit MODELS/mlp.onnx --gpu t4,a10 --precision bf16").err,
+                        "bf16 is emulated below capability 8.0, with the same bytes but without tensor cores: Tesla T4 "
+                        "(hint: type --precision fp16)"));
   CHECK_FALSE(ChooseDeviceHas(Do("fit MODELS/mlp.onnx --gpu a10 --precision bf16").err, "emulated"));
   CHECK(ChooseDeviceHas(Do("plan MODELS/mlp.onnx --gpu t4 --precision amp-bf16").err, "type --precision amp-fp16"));
 }
