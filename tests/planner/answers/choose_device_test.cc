@@ -98,7 +98,7 @@ TEST_CASE("cards that the framework has no wheel for them for are left out, or s
   CHECK(listed(" --framework onnxruntime --mode infer", "k80"));
   const Said old = Do("fit MODELS/mlp.onnx --gpu p100");
   CHECK(ChooseDeviceHas(old.err,
-                        "PyTorch 2.15 has no wheel for them for capability below 7.5: Tesla P100 16GB (hint: type "
+                        "PyTorch 2.15 has no wheel for capability below 7.5: Tesla P100 16GB (hint: type "
                         "--framework pytorch@2.14)"));
   CHECK(Do("fit MODELS/mlp.onnx --gpu t4").err.find("wheel") == std::string::npos);
 }

@@ -121,7 +121,7 @@ TEST_CASE("explain: what is said of each cause") {
        "3.15 GiB is not named by the message: what was free, the context of this process, or other processes"},
       {"CUDA out of memory. Tried to allocate 244.12 MiB (GPU 0; 5.94 GiB total capacity; 4.82 GiB already allocated; "
        "48.44 MiB free; 207.58 MiB cached)",
-       "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (since PyTorch 2.1) lets PyTorch use free pieces together"},
+       "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (since PyTorch 2.1) lets PyTorch combine free pieces"},
       {"CUDA out of memory. Tried to allocate more than 1EB memory.", "1 EiB more did not fit, which no machine has"},
       {"RuntimeError: DataLoader worker (pid 4131) is killed by signal: Killed.", "host memory ran out, most likely"},
       {"The model's max seq len (4096) is larger than the maximum number of tokens that can be stored in KV cache "
