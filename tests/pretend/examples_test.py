@@ -19,7 +19,7 @@ wrong = right = 0
 
 with open(os.path.join(ROOT, "docs/scripts-evidence.md")) as file:
     page = file.read().partition("## Worked examples\n")[2].partition("\n## ")[0]
-version = re.search(r"\(torch ([\d.]+),", page).group(1)
+version = re.search(r"\(torch\s+([\d.]+),", page).group(1)
 if torch.__version__.split("+")[0] != version:
     print("the worked examples are of torch %s, this is %s" % (version, torch.__version__))
     sys.exit(77)
