@@ -38,7 +38,7 @@ Status CheckAxes(const Options& options) {
       const bool same = name == axis.name || (IsBatchAxis(name) && IsBatchAxis(axis.name)) ||
                         (name == "dim" && typed.value.starts_with(axis.name + "="));
       if (!same) continue;
-      return Error{ErrorCode::kUsage, typed.flag, "--over " + axis.name + " says its values already",
+      return Error{ErrorCode::kUsage, typed.flag, "--over " + axis.name + " already gives its values",
                    "leave out " + typed.flag + " " + typed.value};
     }
   }
