@@ -101,7 +101,7 @@ elif title.startswith("Whisper"):
 else:
     data = {"input_ids": words(lengths["sequence"])}
     data["attention_mask"] = torch.ones_like(data["input_ids"])
-writes = title.endswith("ForConditionalGeneration")
+writes = title.endswith("ForConditionalGeneration") and config.is_encoder_decoder
 if writes:
     data["labels" if trains else "decoder_input_ids"] = words(lengths["target"])
 elif trains and "return_loss" not in data:
