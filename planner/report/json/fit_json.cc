@@ -150,8 +150,7 @@ struct Described<CardFit> {
         .Has("name", "", &CardFit::device, &Device::name)
         .Has("usable_bytes", "", &CardFit::device, &Device::usable)
         .Has("verdict", "", &CardFit::verdict)
-        .Has("peak_device", "likely",
-             [](const CardFit& card) { return DeviceBytes(card.peak, card.device.context.likely); })
+        .Has("peak_device", "likely", &CardFit::Needs)
         .Has("peak_device_low", "", [](const CardFit& card) { return card.band.device().low; })
         .Has("peak_device_high", "", [](const CardFit& card) { return card.band.device().high; })
         .Has("largest_batch", "", &CardFit::largest, &LargestBatch::largest_batch)

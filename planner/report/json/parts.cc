@@ -197,17 +197,15 @@ Fields<Segment> Described<Segment>::Make() {
       .Has("largest_hole", "", LargestHole);
 }
 
-Fields<HostRow> Described<HostRow>::Make() {
-  return Fields<HostRow>().Has("name", "", &HostRow::name).All<Band>([](const HostRow& row) {
-    return Band{row.low, row.likely, row.high};
-  });
+Fields<BandRow> Described<BandRow>::Make() {
+  return Fields<BandRow>().Has("name", "", &BandRow::name).All<Band>(&BandRow::band);
 }
 
 Fields<HostMemory> Described<HostMemory>::Make() {
   return Fields<HostMemory>()
-      .Has("beside_card", "RAM", [](const HostMemory& host) { return host.Sum(host.beside); })
+      .Has("beside_card", "RAM", &HostMemory::beside, SumOfBands)
       .Has("beside_card_rows", "", &HostMemory::beside)
-      .Has("on_cpu", "RAM, the whole step on the CPU", [](const HostMemory& host) { return host.Sum(host.on_cpu); })
+      .Has("on_cpu", "RAM, the whole step on the CPU", &HostMemory::on_cpu, SumOfBands)
       .Has("on_cpu_rows", "", &HostMemory::on_cpu)
       .Has("cause", "why it fits there and not on the card, or what the card takes more", &HostMemory::cause);
 }

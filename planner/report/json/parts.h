@@ -131,9 +131,9 @@ struct Described<Segment> {
   static Fields<Segment> Make();
 };
 template <>
-struct Described<HostRow> {
+struct Described<BandRow> {
   static constexpr const char* kName = "host_row";
-  static Fields<HostRow> Make();
+  static Fields<BandRow> Make();
 };
 template <>
 struct Described<HostMemory> {

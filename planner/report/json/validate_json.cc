@@ -1,6 +1,7 @@
 #include "planner/report/json/parts.h"
 #include "planner/report/json/schemas.h"
 #include "planner/report/parts/bottleneck.h"
+#include "planner/report/parts/breakdown.h"
 #include "planner/report/validate.h"
 
 namespace vramplan {
@@ -118,7 +119,7 @@ Fields<ValidateReport> PredictedFields() {
   using R = ValidateReport;
   return Fields<R>()
       .All<Levels>(&R::prediction, &Prediction::peak, &Peak::peak)
-      .Has("device", "", [](const R& of) { return of.prediction.peak.peak.reserved + of.prediction.context.likely; })
+      .Has("device", "", [](const R& of) { return DeviceBytes(of.prediction.peak, of.prediction.context.likely); })
       .Has("context", "", &R::prediction, &Prediction::context)
       .Has("fits", "", &R::prediction, &Prediction::fits)
       .Has("largest_batch", "", &R::prediction, &Prediction::largest)
