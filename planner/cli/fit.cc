@@ -117,7 +117,7 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   if (options.format == Format::kJson) return Outcome{Print(ToJson(fit)), exit_code, Notes(), std::move(emitted)};
   if (options.format == Format::kRequest) {
     const int64_t ranks = steps.spec.ranks;  // of a job: a process for each card
-    const Band each = fit.host->Sum(fit.host->beside);
+    const Band each = SumOfBands(fit.host->beside);
     const Band host{each.low * ranks, each.likely * ranks, each.high * ranks};
     return Outcome{PrintRequest({VerdictLine(fit), fit.card.band.device(), host, ranks}), exit_code, fit.notes};
   }

@@ -10,8 +10,6 @@
 namespace vramplan {
 namespace {
 
-Bytes Needs(const CardFit& card) { return DeviceBytes(card.peak, card.device.context.likely); }
-
 std::string Batches(const LargestBatch& largest) {
   if (largest.largest_batch == 0) return "none";
   return std::to_string(largest.largest_batch) + (largest.first_failing_batch ? "" : " or more");
@@ -43,12 +41,11 @@ Markup DrawOthers(const Fit& fit) {
 
 Markup DrawHost(const HostMemory& host) {
   Markup body;
-  const auto add = [&](const char* title, const std::vector<HostRow>& rows) {
+  const auto add = [&](const char* title, std::vector<BandRow> rows) {
+    rows.push_back({"RAM", SumOfBands(rows)});
     std::vector<std::vector<std::string>> cells;
-    for (const HostRow& row : rows)
-      cells.push_back({row.name, ToString(row.low), ToString(row.likely), ToString(row.high)});
-    const Band sum = host.Sum(rows);
-    cells.push_back({"RAM", ToString(sum.low), ToString(sum.likely), ToString(sum.high)});
+    for (const auto& [name, band] : rows)
+      cells.push_back({name, ToString(band.low), ToString(band.likely), ToString(band.high)});
     AddTable({{title, false}, {"low", true}, {"likely", true}, {"high", true}}, cells, &body);
   };
   add("beside the card", host.beside);
@@ -76,14 +73,14 @@ std::string PrintFitPage(const Fit& fit, const StepPictures& pictures, const Bat
   if (head.model.has_batch) {
     page.tiles = {{SafeText(card), "safe batch"}, {Batches(card.largest), "largest that may fit"}};
   }
-  page.tiles.push_back({ToString(Needs(card)), "needed at batch " + std::to_string(head.batch)});
+  page.tiles.push_back({ToString(card.Needs()), "needed at batch " + std::to_string(head.batch)});
   page.tiles.push_back({ToString(card.device.available()), "on " + CardText(card.device)});
   if (const std::string roomy = RoomyText(card); !roomy.empty()) page.said.push_back(roomy + ".");
   if (card.largest.bottleneck) {
     const Bottleneck& at = *card.largest.bottleneck;
     page.said.push_back("Batch " + std::to_string(at.batch) + " fails " + WhenText(at) + ": " + RequestText(at) + ".");
   }
-  if (const std::string pool = PoolText(card.device, Needs(card)); !pool.empty()) page.said.push_back(pool);
+  if (const std::string pool = PoolText(card.device, card.Needs()); !pool.empty()) page.said.push_back(pool);
   AddPictures(pictures, &page);
   page.Add("By batch", "Which batches the card holds.", DrawBatches(batches));
   std::vector<PeakColumn> columns = {{"batch " + std::to_string(head.batch), &card.peak}};
@@ -109,10 +106,10 @@ std::string PrintFitMatrixPage(const FitMatrix& matrix) {
   page.mood = count > 0 ? Mood::kGood : Mood::kBad;
   std::vector<BarRow> rows;
   for (const CardFit& card : matrix.cards) {
-    const double share = static_cast<double>(Needs(card).count()) /
+    const double share = static_cast<double>(card.Needs().count()) /
                          static_cast<double>(std::max<int64_t>(1, card.device.available().count()));
     const Mood mood = MoodOf(card.verdict);
-    rows.push_back({{card.device.name, ToString(card.device.available()), ToString(Needs(card)), BadgeOf(card.verdict),
+    rows.push_back({{card.device.name, ToString(card.device.available()), ToString(card.Needs()), BadgeOf(card.verdict),
                      SafeText(card), Batches(card.largest)},
                     share,
                     mood == Mood::kGood    ? "good"

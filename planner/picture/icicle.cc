@@ -7,16 +7,11 @@
 namespace vramplan {
 namespace {
 
-std::string Percent(Bytes part, Bytes whole) {
-  if (whole == Bytes()) return "";
-  return Formatted("%.1f %%", 100.0 * static_cast<double>(part.count()) / static_cast<double>(whole.count()));
-}
-
 // The row of a node: its name, bytes, share and bar.
 void AddRow(const HeldNode& node, Bytes whole, Markup* to) {
   to->Element("span", {{"class", "name"}}, node.name);
   to->Element("span", {{"class", "n"}}, ToString(node.bytes));
-  to->Element("span", {{"class", "n share"}}, Percent(node.bytes, whole));
+  to->Element("span", {{"class", "n share"}}, PartText(node.bytes, whole));
   to->Open("span", {{"class", "lane"}});
   const std::string color = node.category ? PartClass(static_cast<size_t>(*node.category)) : "module";
   const double bytes = static_cast<double>(node.bytes.count()), all = static_cast<double>(whole.count());

@@ -170,10 +170,7 @@ std::string GrowthText(const DiffRow& row) {
   return row.change() == Bytes() ? "" : Formatted("%+.1f %%", share);
 }
 
-std::string ChangeText(const DiffRow& row) {
-  if (row.change() == Bytes()) return "";
-  return (row.change() > Bytes() ? "+" : "-") + ToString(row.moved());
-}
+std::string ChangeText(const DiffRow& row) { return row.change() == Bytes() ? "" : SignedText(row.change(), true); }
 
 std::string Headline(const Diff& diff) {
   const DiffRow row = PeakRows(diff).front();
@@ -181,11 +178,9 @@ std::string Headline(const Diff& diff) {
   if (row.change() == Bytes()) {
     text += "stays " + ToString(row.after) + " requested";
   } else {
-    const double share = row.before == Bytes() ? 0
-                                               : 100.0 * static_cast<double>(row.moved().count()) /
-                                                     static_cast<double>(row.before.count());
-    text += std::string(row.change() > Bytes() ? "grows" : "shrinks") + " by " + Formatted("%.1f %%", share) +
-            ", from " + ToString(row.before) + " to " + ToString(row.after) + " requested";
+    text += std::string(row.change() > Bytes() ? "grows" : "shrinks") + " by " +
+            (row.before == Bytes() ? "0.0 %" : PartText(row.moved(), row.before)) + ", from " + ToString(row.before) +
+            " to " + ToString(row.after) + " requested";
   }
   if (!diff.budget) return text;
   return text + (diff.within() ? ", within the budget of " : ", beyond the budget of ") + BudgetText(*diff.budget);

@@ -6,6 +6,7 @@
 #include "graph/base/text_table.h"
 #include "planner/report/parts/breakdown.h"
 #include "planner/report/parts/segments.h"
+#include "planner/report/writing/numbers.h"
 #include "planner/report/writing/sparkline.h"
 
 namespace vramplan {
@@ -128,8 +129,7 @@ std::string FirstStepText(const Peak& peak, int training_steps, Mode mode) {
 }
 
 std::string BatchText(Mode mode, int64_t batch) {
-  if (mode != Mode::kServe) return "batch " + std::to_string(batch);
-  return std::to_string(batch) + (batch == 1 ? " sequence" : " sequences");
+  return mode == Mode::kServe ? Counted(batch, "sequence") : "batch " + std::to_string(batch);
 }
 
 std::string PlaceText(const AnswerHead& head, const Device& device) {

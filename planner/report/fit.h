@@ -11,6 +11,7 @@
 #include "graph/base/note.h"
 #include "planner/report/estimate.h"
 #include "planner/report/parts/assumption.h"
+#include "planner/report/parts/breakdown.h"
 #include "planner/report/parts/device_band.h"
 #include "planner/report/parts/host.h"
 #include "planner/report/parts/kept_graphs.h"
@@ -25,6 +26,7 @@ struct CardFit : OnCard {
   std::string id;  // of the catalogue; empty for a bare size
   LargestBatch largest;
   int64_t safe_batch = 0;  // the largest that fits at the high end of the band, too, whatever was asked; 0: none
+  Bytes Needs() const { return DeviceBytes(peak, device.context.likely); }
   // What the card has less what the step needs; negative: so much too much.
   Bytes MarginAt(Bytes needs) const { return device.available() - needs; }
   bool operator<(const CardFit& other) const { return device.usable < other.device.usable; }

@@ -29,7 +29,7 @@ std::string PrintCards(const std::vector<Card>& cards, const Style& style) {
                   card.nvidia ? ToString(card.capability) : "amd", std::to_string(card.multiprocessors),
                   Short(card.bandwidth_gb_s), Short(card.fp32_tflops), Short(card.half_tflops)});
   }
-  return std::to_string(cards.size()) + (cards.size() == 1 ? " card" : " cards") +
+  return Counted(static_cast<int64_t>(cards.size()), "card") +
          "; usable is the smallest total that a CUDA program has been seen to get; rates in TFLOP/s\n\n" +
          table.Print(style.width, 0);
 }

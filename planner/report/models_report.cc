@@ -19,7 +19,7 @@ std::string PrintModels(const std::vector<KnownModel>& models, const Style& styl
   TextTable table({{"name"}, {"parameters", kRight}, {"on the Hub", kLeft, true}, {"class", kLeft, true}});
   for (const KnownModel& model : models)
     table.AddRow({model.name, Rounded(model.parameters), model.source, model.of_class});
-  return std::to_string(models.size()) + (models.size() == 1 ? " model" : " models") +
+  return Counted(static_cast<int64_t>(models.size()), "model") +
          "; vramplan fit NAME --gpu t4 answers for one, and for any config.json of these classes\n\n" +
          table.Print(style.width, 0);
 }

@@ -42,6 +42,8 @@ struct ProbeReport {
   Notes notes;
 };
 
+// What each part added, and the sum; of calibrate, too.
+std::string PrintLoads(const char* title, const MeasuredLoads& loads, int width, int indent);
 std::string PrintProbe(const ProbeReport& report, const Style& style);
 Json ToJson(const ProbeReport& report);
 

@@ -6,6 +6,7 @@
 #include "planner/report/estimate.h"
 #include "planner/report/parts/breakdown.h"
 #include "planner/report/script_holders.h"
+#include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 namespace {
@@ -55,9 +56,8 @@ std::string PrintWays(const RecordReport& report, const Style& style) {
   const Bytes now = NeedsOf(report.ways.front(), report.device);
   for (const RecordedWay& way : report.ways) {
     const Bytes needs = NeedsOf(way, report.device);
-    std::string saves = needs > now ? "-" + ToString(needs - now) : ToString(now - needs);
-    if (&way == &report.ways.front()) saves.clear();
-    table.AddRow({way.change, ToString(needs), saves, std::string(Name(way.verdict)), way.how});
+    table.AddRow({way.change, ToString(needs), &way == &report.ways.front() ? "" : SignedText(now - needs),
+                  std::string(Name(way.verdict)), way.how});
   }
   return "\n" + table.Print(style.width);
 }

@@ -158,8 +158,7 @@ std::string PrintHeld(const std::string& title, const std::vector<HeldRow>& rows
     if (columns.modules) cells.push_back(CutInMiddle(line.module, '.', columns.module));
     if (columns.blocks) cells.push_back(blocks);
     cells.push_back(ToString(bytes));
-    const double part = 100.0 * static_cast<double>(bytes.count()) / static_cast<double>(requested.count());
-    if (columns.shares) cells.push_back(share ? Formatted("%.1f %%", part) : "");
+    if (columns.shares) cells.push_back(share ? PartText(bytes, requested) : "");
     table.AddRow(std::move(cells));
   };
   for (const HeldPart& part : parts) {
@@ -177,8 +176,7 @@ std::string PrintHeld(const std::string& title, const std::vector<HeldRow>& rows
     }
     const size_t more = part.lines.size() - shown;
     if (shown > 0 && more > 0) {
-      add("  " + std::to_string(more) + (more == 1 ? " more line" : " more lines"), {}, std::to_string(blocks), rest,
-          true);
+      add("  " + Counted(static_cast<int64_t>(more), "more line"), {}, std::to_string(blocks), rest, true);
     }
   }
   VRAMPLAN_CHECK(sum == requested);

@@ -3,6 +3,7 @@
 #include "graph/base/text_table.h"
 #include "planner/report/script_holders.h"
 #include "planner/report/script_places.h"
+#include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 
@@ -12,7 +13,7 @@ std::string PrintNext(const ScriptNext& next, int width) {
   const std::vector<HeldPart> parts = PartsOf(next.moment.rows);
   std::string needs = "on a card that is never full it takes " + ToString(next.needs);
   if (next.high > next.needs) needs += " (up to " + ToString(next.high) + ")";
-  if (next.steps > 0) needs += " in " + std::to_string(next.steps) + (next.steps == 1 ? " step" : " steps");
+  if (next.steps > 0) needs += " in " + Counted(next.steps, "step");
   if (!parts.empty()) {
     needs += "; the largest part: " + parts.front().name + ", " + ToString(parts.front().bytes);
     const HeldLine& line_of = parts.front().lines.front();

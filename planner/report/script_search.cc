@@ -149,7 +149,7 @@ std::string PrintTried(const std::vector<ScriptTried>& tried, const ScriptReport
   std::string changed;
   for (const ScriptTried& each : tried) {
     if (each.report) row(each.change, *each.report);
-    changed += "  " + Wrapped(each.change + ": " + each.changed, style.width - 2, "    ") + "\n";
+    changed += Indented(each.change + ": " + each.changed, style);
   }
   return PrintScript(report, style) + "\nrun again with a change:\n" + table.Print(style.width) + changed + "\n" +
          Wrapped(TriedAdvice(tried, report), style.width, "") + "\n";

@@ -22,9 +22,9 @@ struct Described<ChangeOf> {
   static Fields<ChangeOf> Make() {
     using C = ChangeOf;
     return Fields<C>()
-        .Has("old", "", [](const C& of) { return of.row.before; })
-        .Has("new", "", [](const C& of) { return of.row.after; })
-        .Has("change", "", [](const C& of) { return of.row.change(); });
+        .Has("old", "", &C::row, &DiffRow::before)
+        .Has("new", "", &C::row, &DiffRow::after)
+        .Has("change", "", &C::row, &DiffRow::change);
   }
 };
 

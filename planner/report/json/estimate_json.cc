@@ -5,7 +5,7 @@ namespace vramplan {
 namespace {
 
 struct StepOf {
-  const StepPeak& step;
+  const StepPeak* step;
   bool validates;
 };
 
@@ -16,26 +16,13 @@ struct Described<StepOf> {
   static constexpr const char* kName = "";
   static Fields<StepOf> Make() {
     return Fields<StepOf>()
-        .Has("step", "from 1", [](const StepOf& of) { return of.step.step; })
-        .All<Levels>([](const StepOf& of) { return of.step.peak; })
-        .Has("phase", "where requested peaks: forward, backward or update",
-             [](const StepOf& of) { return of.step.phase; })
-        .Has("after_forward", "requested", [](const StepOf& of) { return of.step.after_forward; })
-        .Has("after_backward", "requested", [](const StepOf& of) { return of.step.after_backward; })
+        .Has("step", "from 1", &StepOf::step, &StepPeak::step)
+        .All<Levels>(&StepOf::step, &StepPeak::peak)
+        .Has("phase", "where requested peaks: forward, backward or update", &StepOf::step, &StepPeak::phase)
+        .Has("after_forward", "requested", &StepOf::step, &StepPeak::after_forward)
+        .Has("after_backward", "requested", &StepOf::step, &StepPeak::after_backward)
         .May("validation", "a batch of --eval-batch, not of the training",
              [](const StepOf& of) { return of.validates ? std::optional(true) : std::nullopt; });
-  }
-};
-
-template <>
-struct Described<ContextBand> {
-  static constexpr const char* kName = "";
-  static Fields<ContextBand> Make() {
-    return Fields<ContextBand>()
-        .All<Band>([](const ContextBand& of) {
-          return Band{of.low, of.likely, of.high};
-        })
-        .Has("source", "", &ContextBand::source);
   }
 };
 
@@ -44,12 +31,12 @@ struct Described<Estimate> {
   static constexpr const char *kName = "", *kAnswer = "estimate", *kTitle = "what a step takes";
   static Fields<Estimate> Make() {
     return Fields<Estimate>()
-        .Has("model", "", [](const Estimate& of) { return of.head.model; })
-        .Has("batch", "", [](const Estimate& of) { return of.head.batch; })
-        .Has("spec", "the options behind the answer", [](const Estimate& of) { return SpecOf{of.head.spec}; })
+        .Has("model", "", &Estimate::head, &AnswerHead::model)
+        .Has("batch", "", &Estimate::head, &AnswerHead::batch)
+        .Has("spec", "the options behind the answer", &Estimate::head, &AnswerHead::spec)
         .Has("peak", "",
              [](const Estimate& of) {
-               return PeakAt{of.peak, of.place, of.context.likely};
+               return PeakAt{{&of.peak, of.context.likely}, &of.place};
              })
         .Has("device", "how sure the bytes on the device are", [](const Estimate& of) { return of.band; })
         .Has("steps", "of inference: the first forward",
@@ -57,16 +44,14 @@ struct Described<Estimate> {
                std::vector<StepOf> steps;
                const bool train = of.head.mode == Mode::kTrain;
                for (size_t i = 0; i < StepsToPrint(of.head, of.peak); ++i)
-                 steps.push_back({of.peak.steps[i], train && of.peak.steps[i].step > of.training_steps});
+                 steps.push_back({&of.peak.steps[i], train && of.peak.steps[i].step > of.training_steps});
                return steps;
              })
-        .Has("categories", "bytes at the peak by what they are",
-             [](const Estimate& of) { return CategoriesOf{of.peak}; })
+        .Has("categories", "bytes at the peak by what they are", &Estimate::peak, As<CategoriesOf>)
         .Has("context", "the CUDA context and loaded kernels", &Estimate::context)
         .Has("layers", "in order of execution", &Estimate::layers)
         .Has("assumptions", "what the input does not say", &Estimate::assumptions)
-        .Has("assumptions_together", "the ends that they have together",
-             [](const Estimate& of) { return JointlyOf{of.assumptions}; })
+        .Has("assumptions_together", "the ends that they have together", &Estimate::assumptions, As<JointlyOf>)
         .Has("notes", "", &Estimate::notes)
         .May("verdict", "fits, tight or does-not-fit, where a card is named",
              [](const Estimate& of) { return of.device ? std::optional(of.verdict) : std::nullopt; })

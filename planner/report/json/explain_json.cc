@@ -92,10 +92,10 @@ struct Described<ExplainedStep> {
   static Fields<ExplainedStep> Make() {
     using S = ExplainedStep;
     return Fields<S>()
-        .Has("model", "", [](const S& of) { return of.head.model; })
-        .Has("batch", "", [](const S& of) { return of.head.batch; })
+        .Has("model", "", &S::head, &AnswerHead::model)
+        .Has("batch", "", &S::head, &AnswerHead::batch)
         .Has("batch_found", "it was not given", &S::batch_found)
-        .Has("spec", "the options behind the answer", [](const S& of) { return SpecOf{of.head.spec}; })
+        .Has("spec", "the options behind the answer", &S::head, &AnswerHead::spec)
         .Has("match", "the request that failed", &S::match)
         .Has("room", "what the allocator could take there", &S::room)
         .Has("room_told", "by the message; else the card's size less a context", &S::room_told)

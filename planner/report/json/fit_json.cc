@@ -66,21 +66,21 @@ struct Described<VllmStart> {
         .Has("version", "of vLLM", [](const VllmStart&) { return std::string(kVllmVersion); })
         .Has("stops", "nowhere, or at what: free, loading, no-cache, context, sequences", &VllmStart::stops)
         .Has("max_model_len", "", &VllmStart::context)
-        .Has("max_num_batched_tokens", "", [](const VllmStart& of) { return of.batch.tokens; })
-        .Has("max_num_seqs", "", [](const VllmStart& of) { return of.batch.sequences; })
-        .Has("gpu_memory_utilization", "", [](const VllmStart& of) { return of.options.utilization; })
+        .Has("max_num_batched_tokens", "", &VllmStart::batch, &VllmBatch::tokens)
+        .Has("max_num_seqs", "", &VllmStart::batch, &VllmBatch::sequences)
+        .Has("gpu_memory_utilization", "", &VllmStart::options, &VllmOptions::utilization)
         .Has("kv_cache_dtype", "auto or fp8",
              [](const VllmStart& of) { return std::string(of.options.fp8 ? "fp8" : "auto"); })
-        .Has("requested", "bytes: the share of the card", [](const VllmStart& of) { return of.share.requested; })
-        .Has("weights", "bytes", [](const VllmStart& of) { return of.share.weights; })
-        .Has("kept", "bytes that the runner keeps", [](const VllmStart& of) { return of.share.kept; })
+        .Has("requested", "bytes: the share of the card", &VllmStart::share, &VllmShare::requested)
+        .Has("weights", "bytes", &VllmStart::share, &VllmShare::weights)
+        .Has("kept", "bytes that the runner keeps", &VllmStart::share, &VllmShare::kept)
         .Has("peak", "bytes of the profile run, above both; high: of the first start, which compiles",
-             [](const VllmStart& of) { return of.share.peak; })
-        .Has("graphs", "bytes of CUDA graphs", [](const VllmStart& of) { return of.share.graphs; })
-        .Has("kernels", "bytes that the driver loads", [](const VllmStart& of) { return of.share.kernels; })
-        .Has("cache", "bytes that are left for keys and values; below zero: so much too much",
-             [](const VllmStart& of) { return of.share.cache(); })
-        .Has("block", "bytes of a block of the cache", [](const VllmStart& of) { return of.cache.block; })
+             &VllmStart::share, &VllmShare::peak)
+        .Has("graphs", "bytes of CUDA graphs", &VllmStart::share, &VllmShare::graphs)
+        .Has("kernels", "bytes that the driver loads", &VllmStart::share, &VllmShare::kernels)
+        .Has("cache", "bytes that are left for keys and values; below zero: so much too much", &VllmStart::share,
+             &VllmShare::cache)
+        .Has("block", "bytes of a block of the cache", &VllmStart::cache, &VllmCache::block)
         .Has("tokens", "that the cache holds, as vLLM logs them", &VllmStart::tokens)
         .Has("longest", "max_model_len with which it starts; 0: none", &VllmStart::longest)
         .Has("at_once", "sequences of max_model_len tokens", &VllmStart::at_once)
@@ -102,16 +102,11 @@ struct Described<KeptGraphs> {
 
 namespace {
 
-struct GpuOf {
-  const Device& device;
-  const std::string& id;
-};
+struct GpuOf : CardOf {};
 struct RungOf {
-  const LadderRow& row;
+  const LadderRow* row;
   Bytes context;
 };
-
-std::optional<int64_t> SafeBatch(const CardFit& card) { return OrNone(card.safe_batch); }
 
 }  // namespace
 
@@ -120,13 +115,11 @@ struct Described<GpuOf> {
   static constexpr const char* kName = "";
   static Fields<GpuOf> Make() {
     return Fields<GpuOf>()
-        .All<CardOf>([](const GpuOf& of) {
-          return CardOf{of.id, of.device};
-        })
-        .Has("context_source", "", [](const GpuOf& of) { return of.device.context.source; })
-        .Has("source", "of what is usable", [](const GpuOf& of) { return of.device.source; })
+        .All<CardOf>()
+        .Has("context_source", "", &GpuOf::device, &Device::context, &ContextBand::source)
+        .Has("source", "of what is usable", &GpuOf::device, &Device::source)
         .May("pool", "of a runtime that takes its memory before it needs it", [](const GpuOf& of) {
-          const Pool& pool = of.device.pool;
+          const Pool& pool = of.device->pool;
           return pool.source.empty() ? std::nullopt : std::optional(pool);
         });
   }
@@ -137,11 +130,11 @@ struct Described<RungOf> {
   static constexpr const char* kName = "";
   static Fields<RungOf> Make() {
     return Fields<RungOf>()
-        .Has("precision", "", [](const RungOf& of) { return of.row.precision; })
-        .Has("checkpointing", "none, or how many modules", [](const RungOf& of) { return CheckpointingText(of.row); })
-        .Has("largest_batch", "", [](const RungOf& of) { return of.row.largest.largest_batch; })
+        .Has("precision", "", &RungOf::row, &LadderRow::precision)
+        .Has("checkpointing", "none, or how many modules", &RungOf::row, CheckpointingText)
+        .Has("largest_batch", "", &RungOf::row, &LadderRow::largest, &LargestBatch::largest_batch)
         .Has("peak_device", "at that batch", [](const RungOf& of) {
-          const std::optional<Peak>& peak = of.row.largest.peak;
+          const std::optional<Peak>& peak = of.row->largest.peak;
           return peak ? std::optional(DeviceBytes(*peak, of.context)) : std::nullopt;
         });
   }
@@ -154,17 +147,16 @@ struct Described<CardFit> {
   static Fields<CardFit> Make() {
     return Fields<CardFit>()
         .Has("id", "of the catalogue", &CardFit::id)
-        .Has("name", "", [](const CardFit& card) { return card.device.name; })
-        .Has("usable_bytes", "", [](const CardFit& card) { return card.device.usable; })
+        .Has("name", "", &CardFit::device, &Device::name)
+        .Has("usable_bytes", "", &CardFit::device, &Device::usable)
         .Has("verdict", "", &CardFit::verdict)
-        .Has("peak_device", "likely",
-             [](const CardFit& card) { return DeviceBytes(card.peak, card.device.context.likely); })
+        .Has("peak_device", "likely", &CardFit::Needs)
         .Has("peak_device_low", "", [](const CardFit& card) { return card.band.device().low; })
         .Has("peak_device_high", "", [](const CardFit& card) { return card.band.device().high; })
-        .Has("largest_batch", "", [](const CardFit& card) { return card.largest.largest_batch; })
-        .Has("safe_batch", "", SafeBatch)
-        .Has("first_failing_batch", "", [](const CardFit& card) { return card.largest.first_failing_batch; })
-        .Has("source", "of what is usable", [](const CardFit& card) { return card.device.source; });
+        .Has("largest_batch", "", &CardFit::largest, &LargestBatch::largest_batch)
+        .Has("safe_batch", "", &CardFit::safe_batch, OrNone)
+        .Has("first_failing_batch", "", &CardFit::largest, &LargestBatch::first_failing_batch)
+        .Has("source", "of what is usable", &CardFit::device, &Device::source);
   }
 };
 
@@ -172,8 +164,8 @@ struct Described<CardFit> {
 namespace {
 
 struct FitAnswer {
-  const AnswerHead& head;
-  const Notes& notes;
+  const AnswerHead* head;
+  const Notes* notes;
   const Fit* one = nullptr;
   const FitMatrix* many = nullptr;
   const VllmStart* vllm = nullptr;
@@ -188,17 +180,9 @@ struct FitAnswer {
 };
 
 // Read of a card, where there is one.
-template <typename Get>
-auto Of(Get get) {
-  return [get](const FitAnswer& answer) {
-    using V = std::remove_cvref_t<std::invoke_result_t<Get, const Fit&>>;
-    if constexpr (requires(V value) { value.has_value(); }) {
-      if (answer.one == nullptr) return V();
-      return std::invoke(get, *answer.one);
-    } else {
-      return answer.one != nullptr ? std::optional<V>(std::invoke(get, *answer.one)) : std::nullopt;
-    }
-  };
+template <typename... Path>
+auto Of(Path... path) {
+  return Where(&FitAnswer::one, path...);
 }
 
 }  // namespace
@@ -209,66 +193,61 @@ struct Described<FitAnswer> {
   static Fields<FitAnswer> Make() {
     return Fields<FitAnswer>()
         .Has("verdict", "fits, tight or does-not-fit", &FitAnswer::verdict)
-        .Has("model", "", [](const FitAnswer& of) { return of.head.model; })
-        .Has("spec", "the options behind the answer", [](const FitAnswer& of) { return SpecOf{of.head.spec}; })
+        .Has("model", "", &FitAnswer::head, &AnswerHead::model)
+        .Has("spec", "the options behind the answer", &FitAnswer::head, &AnswerHead::spec)
         .Has("gpu", "null for several cards",
              [](const FitAnswer& of) {
-               return of.one != nullptr    ? std::optional(GpuOf{of.one->card.device, of.one->card.id})
-                      : of.vllm != nullptr ? std::optional(GpuOf{of.vllm->device, of.vllm->id})
+               return of.one != nullptr    ? std::optional(GpuOf{{of.one->card.id, &of.one->card.device}})
+                      : of.vllm != nullptr ? std::optional(GpuOf{{of.vllm->id, &of.vllm->device}})
                                            : std::nullopt;
              })
-        .Has("batch", "that was asked for", [](const FitAnswer& of) { return of.head.batch; })
+        .Has("batch", "that was asked for", &FitAnswer::head, &AnswerHead::batch)
         .Has("peak", "at that batch", Of([](const Fit& fit) {
-               return PeakAt{fit.card.peak, fit.place, fit.card.device.context.likely};
+               return PeakAt{{&fit.card.peak, fit.card.device.context.likely}, &fit.place};
              }))
-        .May("device", "how sure the bytes on the device are", Of([](const Fit& fit) { return fit.card.band; }))
-        .May("on_a_larger_card", kOnALargerCard, Of([](const Fit& fit) { return fit.card.OnALargerCard(); }))
+        .May("device", "how sure the bytes on the device are", Of(&Fit::card, &CardFit::band))
+        .May("on_a_larger_card", kOnALargerCard, Of(&Fit::card, &CardFit::OnALargerCard))
         .May("margin_bytes", "left at the likely value; below zero: too much",
              Of([](const Fit& fit) { return fit.card.MarginAt(fit.card.band.device().likely); }))
         .May("margin_bytes_high", "left at the high end",
              Of([](const Fit& fit) { return fit.card.MarginAt(fit.card.band.device().high); }))
-        .May("categories", "bytes at the peak by what they are",
-             Of([](const Fit& fit) { return CategoriesOf{fit.card.peak}; }))
+        .May("categories", "bytes at the peak by what they are", Of(&Fit::card, &CardFit::peak, As<CategoriesOf>))
         .Has("largest_batch", "that fits at the likely value; 0: none",
-             Of([](const Fit& fit) { return fit.card.largest.largest_batch; }))
-        .Has("safe_batch", "the largest that fits at the high end, too",
-             Of([](const Fit& fit) { return SafeBatch(fit.card); }))
-        .Has("first_failing_batch", "", Of([](const Fit& fit) { return fit.card.largest.first_failing_batch; }))
-        .Has("binding", "what fails at that batch", Of([](const Fit& fit) { return fit.card.largest.bottleneck; }))
+             Of(&Fit::card, &CardFit::largest, &LargestBatch::largest_batch))
+        .Has("safe_batch", "the largest that fits at the high end, too", Of(&Fit::card, &CardFit::safe_batch, OrNone))
+        .Has("first_failing_batch", "", Of(&Fit::card, &CardFit::largest, &LargestBatch::first_failing_batch))
+        .Has("binding", "what fails at that batch", Of(&Fit::card, &CardFit::largest, &LargestBatch::bottleneck))
         .Has("ladder", "the largest batch with other precisions",
              [](const FitAnswer& of) {
                std::vector<RungOf> rungs;
                if (of.one == nullptr) return rungs;
-               for (const LadderRow& row : of.one->ladder) rungs.push_back({row, of.one->card.device.context.likely});
+               for (const LadderRow& row : of.one->ladder) rungs.push_back({&row, of.one->card.device.context.likely});
                return rungs;
              })
-        .May("what_if", "other settings of the allocator that change the answer",
-             Of([](const Fit& fit) { return fit.what_if; }))
-        .May("remedies", "options that make a named model fit", Of([](const Fit& fit) { return fit.remedies; }))
-        .May("serving", "--mode serve; else null",
-             Of([](const Fit& fit) { return std::optional<std::optional<Serving>>(fit.serving); }))
-        .May("vllm", "--engine vllm: whether vllm serve starts, and what its cache holds",
-             [](const FitAnswer& of) { return of.vllm != nullptr ? std::optional(*of.vllm) : std::nullopt; })
+        .May("what_if", "other settings of the allocator that change the answer", Of(&Fit::what_if))
+        .May("remedies", "options that make a named model fit", Of(&Fit::remedies))
+        .May("serving", "--mode serve; else null", Of(&Fit::serving, OrNull))
+        .May("vllm", "--engine vllm: whether vllm serve starts, and what its cache holds", Where(&FitAnswer::vllm))
         .Has("cards", "of --gpu all",
              [](const FitAnswer& of) { return of.many != nullptr ? of.many->cards : std::vector<CardFit>(); })
-        .May("assumptions", "what the input does not say", Of([](const Fit& fit) { return fit.assumptions; }))
-        .May("assumptions_together", "the ends that they have together",
-             Of([](const Fit& fit) { return JointlyOf{fit.assumptions}; }))
-        .Has("notes", "", [](const FitAnswer& of) { return of.notes; })
+        .May("assumptions", "what the input does not say", Of(&Fit::assumptions))
+        .May("assumptions_together", "the ends that they have together", Of(&Fit::assumptions, As<JointlyOf>))
+        .Has(
+            "notes", "", [](const FitAnswer& of) -> const auto& { return *of.notes; })
         .May("kept_graphs", "a loop that sums losses and calls no backward: each batch leaves its graph",
-             Of([](const Fit& fit) { return fit.kept; }))
-        .May("host", "--host", Of([](const Fit& fit) { return fit.host; }));
+             Of(&Fit::kept))
+        .May("host", "--host", Of(&Fit::host));
   }
 };
 
-Json ToJson(const Fit& fit) { return AnswerJson(FitAnswer{.head = fit.head, .notes = fit.notes, .one = &fit}); }
+Json ToJson(const Fit& fit) { return AnswerJson(FitAnswer{.head = &fit.head, .notes = &fit.notes, .one = &fit}); }
 
 Json ToJson(const FitMatrix& matrix) {
-  return AnswerJson(FitAnswer{.head = matrix.head, .notes = matrix.notes, .many = &matrix});
+  return AnswerJson(FitAnswer{.head = &matrix.head, .notes = &matrix.notes, .many = &matrix});
 }
 
 Json ToJson(const VllmStart& start) {
-  return AnswerJson(FitAnswer{.head = start.head, .notes = start.notes, .vllm = &start});
+  return AnswerJson(FitAnswer{.head = &start.head, .notes = &start.notes, .vllm = &start});
 }
 
 Json FitSchema() { return AnswerSchema<FitAnswer>(); }

@@ -12,27 +12,28 @@ namespace vramplan {
 namespace {
 
 struct InspectAnswer {
-  const Inspection& inspection;
+  const Inspection* inspection;
   Dump dump;
-  const Layers& layers() const { return *inspection.layers; }
-  bool Dumps(Dump what) const { return inspection.layers && dump == what; }
+  const Layers& layers() const { return *inspection->layers; }
+  bool Dumps(Dump what) const { return inspection->layers && dump == what; }
 };
 struct TensorOf {
-  const Inspection& inspection;
+  const Inspection* inspection;
   TensorId id;
-  std::optional<std::vector<PrintedDim>> dims = ShapeOf(inspection, id);
+  std::optional<std::vector<PrintedDim>> dims = ShapeOf(*inspection, id);
 };
 struct LayerOf {
-  const Graph& graph;
-  const Layers& layers;
-  const Layer& layer;
+  const Graph* graph;
+  const Layers* layers;
+  const Layer* layer;
 };
 struct ParameterOf {
-  const Layers& layers;
+  const Layers* layers;
   ValueId id;
+  const Value& operator*() const { return (*layers)[id]; }
 };
 struct HeldOf {
-  const Layers& layers;
+  const Layers* layers;
   Held held;
 };
 struct LiftedOf {
@@ -40,7 +41,7 @@ struct LiftedOf {
   LiftCount count;
 };
 struct WhyOf {
-  const Inspection& inspection;
+  const Inspection* inspection;
 };
 
 // Of a shape: a number, an expression of names, or nothing that is known.
@@ -83,7 +84,7 @@ std::optional<std::vector<Length>> BoundsOf(const TensorOf& of) {
 
 std::vector<TensorOf> TensorsOf(const Inspection& inspection, const std::vector<TensorId>& ids) {
   std::vector<TensorOf> tensors;
-  for (const TensorId id : ids) tensors.push_back({inspection, id});
+  for (const TensorId id : ids) tensors.push_back({&inspection, id});
   return tensors;
 }
 std::vector<TensorOf> AllTensors(const Inspection& inspection) {
@@ -99,12 +100,10 @@ std::vector<std::optional<std::string>> NamesOf(const Layers& layers, const std:
 }
 
 // A field that is there where there are layers.
-template <typename Get>
-auto OfLayers(Get get) {
-  return [get](const InspectAnswer& of) {
-    using V = std::remove_cvref_t<std::invoke_result_t<Get, const Layers&>>;
-    return of.inspection.layers ? std::optional<V>(get(of.layers())) : std::nullopt;
-  };
+template <typename... Path>
+auto OfLayers(Path... path) {
+  const auto layers = [](const InspectAnswer& of) -> const auto& { return of.inspection->layers; };
+  return Where(layers, path...);
 }
 StoredCount ParametersOf(const Layers& layers) { return CountStored(layers, layers.parameters); }
 StoredCount BuffersOf(const Layers& layers) { return CountStored(layers, layers.buffers); }
@@ -117,8 +116,8 @@ struct Described<TensorOf> {
   static Fields<TensorOf> Make() {
     using T = TensorOf;
     return Fields<T>()
-        .Has("name", "", [](const T& of) { return of.inspection.graph[of.id].name; })
-        .Has("type", "", [](const T& of) { return TypeOf(of.inspection, of.id); })
+        .Has("name", "", [](const T& of) { return of.inspection->graph[of.id].name; })
+        .Has("type", "", [](const T& of) { return TypeOf(*of.inspection, of.id); })
         .Has("shape", "lengths, or expressions of names; null: not known",
              [](const T& of) { return LengthsOf(of, false); })
         .May("at_most", "where data decides a length that has an upper bound", BoundsOf);
@@ -140,10 +139,10 @@ struct Described<LiftedOf> {
     using L = LiftedOf;
     return Fields<L>()
         .Has("op", "", &L::op)
-        .Has("layers", "", [](const L& of) { return of.count.layers; })
-        .Has("node", "of one node each", [](const L& of) { return of.count.node; })
-        .Has("pattern", "of several nodes that have its form", [](const L& of) { return of.count.pattern; })
-        .Has("provenance", "of what the exporter said", [](const L& of) { return of.count.provenance; });
+        .Has("layers", "", &L::count, &LiftCount::layers)
+        .Has("node", "of one node each", &L::count, &LiftCount::node)
+        .Has("pattern", "of several nodes that have its form", &L::count, &LiftCount::pattern)
+        .Has("provenance", "of what the exporter said", &L::count, &LiftCount::provenance);
   }
 };
 
@@ -153,16 +152,16 @@ struct Described<ParameterOf> {
   static Fields<ParameterOf> Make() {
     using P = ParameterOf;
     return Fields<P>()
-        .Has("name", "", [](const P& of) { return of.layers[of.id].name; })
-        .Has("type", "", [](const P& of) { return of.layers[of.id].type; })
+        .Has("name", "", &Value::name)
+        .Has("type", "", &Value::type)
         .Has("shape", "",
              [](const P& of) {
                std::vector<std::optional<int64_t>> shape;
-               for (const Dim& length : of.layers[of.id].shape)
+               for (const Dim& length : (*of).shape)
                  shape.push_back(length.IsConstant() ? std::optional(length.At(1)) : std::nullopt);
                return shape;
              })
-        .Has("trained", "", [](const P& of) { return IsTrained(of.layers, of.id); });
+        .Has("trained", "", [](const P& of) { return IsTrained(*of.layers, of.id); });
   }
 };
 
@@ -172,13 +171,13 @@ struct Described<HeldOf> {
   static Fields<HeldOf> Make() {
     using H = HeldOf;
     return Fields<H>()
-        .Has("name", "", [](const H& of) { return of.layers[of.held.value].name; })
+        .Has("name", "", [](const H& of) { return (*of.layers)[of.held.value].name; })
         .Has("until", "the layer that is the last to run beside it; null: the end",
              [](const H& of) {
                return of.held.until < 0 ? std::nullopt
-                                        : std::optional(of.layers.layers[static_cast<size_t>(of.held.until)].name);
+                                        : std::optional(of.layers->layers[static_cast<size_t>(of.held.until)].name);
              })
-        .Has("rule", "", [](const H& of) { return of.held.rule; });
+        .Has("rule", "", &H::held, &Held::rule);
   }
 };
 
@@ -188,18 +187,16 @@ struct Described<LayerOf> {
   static Fields<LayerOf> Make() {
     using L = LayerOf;
     return Fields<L>()
-        .Has("name", "", [](const L& of) { return of.layer.name; })
-        .Has("op", "the framework's operator", [](const L& of) { return of.layer.op; })
+        .Has("name", "", &L::layer, &Layer::name)
+        .Has("op", "the framework's operator", &L::layer, &Layer::op)
         .Has("module", "",
-             [](const L& of) {
-               return of.layer.module.valid() ? std::string(of.layers[of.layer.module].path) : std::string();
-             })
-        .Has("evidence", "", [](const L& of) { return of.layer.evidence; })
-        .Has("inputs", "null: left out", [](const L& of) { return NamesOf(of.layers, of.layer.inputs); })
-        .Has("outputs", "", [](const L& of) { return NamesOf(of.layers, of.layer.outputs); })
+             [](const L& of) { return of.layer->module.valid() ? (*of.layers)[of.layer->module].path : std::string(); })
+        .Has("evidence", "", &L::layer, &Layer::evidence)
+        .Has("inputs", "null: left out", [](const L& of) { return NamesOf(*of.layers, of.layer->inputs); })
+        .Has("outputs", "", [](const L& of) { return NamesOf(*of.layers, of.layer->outputs); })
         .Has("nodes", "of the file", [](const L& of) {
           std::vector<std::string> names;
-          for (const NodeId id : of.layer.nodes) names.push_back(of.graph[id].name);
+          for (const NodeId id : of.layer->nodes) names.push_back((*of.graph)[id].name);
           return names;
         });
   }
@@ -240,13 +237,12 @@ struct Described<WhyOf> {
   static constexpr const char* kName = "";
   static Fields<WhyOf> Make() {
     return Fields<WhyOf>()
-        .Has("node", "", [](const WhyOf& of) { return of.inspection.graph[of.inspection.why->node].name; })
+        .Has("node", "", [](const WhyOf& of) { return of.inspection->graph[of.inspection->why->node].name; })
         .Has("nearest", "of the rules that failed the one of whose form the most matched, and where it failed",
-             [](const WhyOf& of) { return of.inspection.why->nearest; })
-        .Has("asked", "the rules that looked at it, and why they did not match",
-             [](const WhyOf& of) { return of.inspection.why->asked; })
-        .Has("stages", "the calls that it became, stage by stage",
-             [](const WhyOf& of) { return of.inspection.why->stages; });
+             &WhyOf::inspection, &Inspection::why, &Why::nearest)
+        .Has("asked", "the rules that looked at it, and why they did not match", &WhyOf::inspection, &Inspection::why,
+             &Why::asked)
+        .Has("stages", "the calls that it became, stage by stage", &WhyOf::inspection, &Inspection::why, &Why::stages);
   }
 };
 
@@ -255,41 +251,38 @@ struct Described<InspectAnswer> {
   static constexpr const char *kName = "", *kAnswer = "inspect", *kTitle = "what a file says";
   static Fields<InspectAnswer> Make() {
     using A = InspectAnswer;
-    const auto graph = [](auto member) { return [member](const A& of) { return of.inspection.graph.*member; }; };
     return Fields<A>()
-        .Has("file", "", graph(&Graph::file))
-        .Has("graph", "its name", graph(&Graph::name))
-        .Has("ir_version", "", graph(&Graph::ir_version))
-        .Has("opset", "", [](const A& of) { return of.inspection.graph.opset(); })
+        .Has("file", "", &A::inspection, &Inspection::graph, &Graph::file)
+        .Has("graph", "its name", &A::inspection, &Inspection::graph, &Graph::name)
+        .Has("ir_version", "", &A::inspection, &Inspection::graph, &Graph::ir_version)
+        .Has("opset", "", &A::inspection, &Inspection::graph, &Graph::opset)
         .Has("opsets", "by domain",
              [](const A& of) {
                std::vector<std::pair<std::string, int64_t>> opsets;
-               for (const auto& [domain, version] : of.inspection.graph.opsets)
+               for (const auto& [domain, version] : of.inspection->graph.opsets)
                  opsets.emplace_back(domain.empty() ? "ai.onnx" : domain, version);
                return opsets;
              })
-        .Has("producer", "", graph(&Graph::producer))
-        .Has("nodes", "", [](const A& of) { return static_cast<int64_t>(of.inspection.graph.nodes.size()); })
-        .Has("inputs", "", [](const A& of) { return TensorsOf(of.inspection, of.inspection.graph.inputs); })
-        .Has("outputs", "", [](const A& of) { return TensorsOf(of.inspection, of.inspection.graph.outputs); })
+        .Has("producer", "", &A::inspection, &Inspection::graph, &Graph::producer)
+        .Has("nodes", "", [](const A& of) { return of.inspection->graph.nodes.size(); })
+        .Has("inputs", "", [](const A& of) { return TensorsOf(*of.inspection, of.inspection->graph.inputs); })
+        .Has("outputs", "", [](const A& of) { return TensorsOf(*of.inspection, of.inspection->graph.outputs); })
         .Has("batch_symbol", "empty where the file has no name for it",
-             [](const A& of) { return of.inspection.binding ? of.inspection.binding->batch_symbol : std::string(); })
+             [](const A& of) { return of.inspection->binding ? of.inspection->binding->batch_symbol : std::string(); })
         .Has("fixed_batch", "",
-             [](const A& of) { return of.inspection.binding ? of.inspection.binding->fixed_batch : std::nullopt; })
+             [](const A& of) { return of.inspection->binding ? of.inspection->binding->fixed_batch : std::nullopt; })
         .Has("free_lengths",
              "lengths beside the batch that --dim gives; usual: of a named model what is taken without it, else one "
              "that such lengths often have",
-             [](const A& of) { return of.inspection.lengths; })
-        .May("parameters", "numbers; a tied weight counts once",
-             OfLayers([](const Layers& layers) { return ParametersOf(layers).elements; }))
-        .May("parameter_bytes", "", OfLayers([](const Layers& layers) { return ParametersOf(layers).bytes; }))
-        .May("parameter_tensors", "", OfLayers([](const Layers& layers) { return ParametersOf(layers).tensors; }))
-        .May("trained_parameters", "numbers",
-             OfLayers([](const Layers& layers) { return CountTrained(layers).trained; }))
-        .May("frozen_parameters", "numbers", OfLayers([](const Layers& layers) { return CountTrained(layers).frozen; }))
-        .May("buffer_bytes", "", OfLayers([](const Layers& layers) { return BuffersOf(layers).bytes; }))
-        .May("buffer_tensors", "", OfLayers([](const Layers& layers) { return BuffersOf(layers).tensors; }))
-        .Has("operators", "of the file, by name", [](const A& of) { return CountOperators(of.inspection.graph); })
+             &A::inspection, &Inspection::lengths)
+        .May("parameters", "numbers; a tied weight counts once", OfLayers(ParametersOf, &StoredCount::elements))
+        .May("parameter_bytes", "", OfLayers(ParametersOf, &StoredCount::bytes))
+        .May("parameter_tensors", "", OfLayers(ParametersOf, &StoredCount::tensors))
+        .May("trained_parameters", "numbers", OfLayers(CountTrained, &TrainedCount::trained))
+        .May("frozen_parameters", "numbers", OfLayers(CountTrained, &TrainedCount::frozen))
+        .May("buffer_bytes", "", OfLayers(BuffersOf, &StoredCount::bytes))
+        .May("buffer_tensors", "", OfLayers(BuffersOf, &StoredCount::tensors))
+        .Has("operators", "of the file, by name", &A::inspection, &Inspection::graph, CountOperators)
         .May("lifted", "the framework's calls that they are", OfLayers([](const Layers& layers) {
                std::vector<LiftedOf> rows;
                for (const auto& [op, count] : CountLayers(layers)) rows.push_back({op, count});
@@ -300,7 +293,7 @@ struct Described<InspectAnswer> {
                std::optional<std::vector<ParameterOf>> rows;
                if (!of.Dumps(Dump::kParameters)) return rows;
                rows.emplace();
-               for (const ValueId id : of.layers().parameters) rows->push_back({of.layers(), id});
+               for (const ValueId id : of.layers().parameters) rows->push_back({&of.layers(), id});
                return rows;
              })
         .May("holds", "of --dump holds",
@@ -308,7 +301,7 @@ struct Described<InspectAnswer> {
                std::optional<std::vector<HeldOf>> rows;
                if (!of.Dumps(Dump::kHolds)) return rows;
                rows.emplace();
-               for (const Held& held : HoldsOf(of.layers())) rows->push_back({of.layers(), held});
+               for (const Held& held : HoldsOf(of.layers())) rows->push_back({&of.layers(), held});
                return rows;
              })
         .May("layers", "of --dump layers",
@@ -316,28 +309,29 @@ struct Described<InspectAnswer> {
                std::optional<std::vector<LayerOf>> rows;
                if (!of.Dumps(Dump::kLayers)) return rows;
                rows.emplace();
-               for (const Layer& layer : of.layers().layers) rows->push_back({of.inspection.graph, of.layers(), layer});
+               for (const Layer& layer : of.layers().layers)
+                 rows->push_back({&of.inspection->graph, &of.layers(), &layer});
                return rows;
              })
         .May("why", "of --why",
              [](const A& of) {
-               const bool asked = of.inspection.layers && of.inspection.why;
+               const bool asked = of.inspection->layers && of.inspection->why;
                return asked ? std::optional<WhyOf>(WhyOf{of.inspection}) : std::nullopt;
              })
         .May("passes", "of --dump passes",
-             [](const A& of) { return of.Dumps(Dump::kPasses) ? std::optional(of.inspection.passes) : std::nullopt; })
-        .Has("tensors", "all of the file", [](const A& of) { return AllTensors(of.inspection); })
+             [](const A& of) { return of.Dumps(Dump::kPasses) ? std::optional(of.inspection->passes) : std::nullopt; })
+        .Has("tensors", "all of the file", &A::inspection, AllTensors)
         .Has("unknown_shapes", "",
              [](const A& of) {
                std::vector<std::string> names;
-               for (const TensorId id : UnknownTensors(of.inspection)) names.push_back(of.inspection.graph[id].name);
+               for (const TensorId id : UnknownTensors(*of.inspection)) names.push_back(of.inspection->graph[id].name);
                return names;
              })
-        .Has("notes", "", [](const A& of) { return of.inspection.notes; });
+        .Has("notes", "", &A::inspection, &Inspection::notes);
   }
 };
 
-Json ToJson(const Inspection& inspection, Dump dump) { return AnswerJson(InspectAnswer{inspection, dump}); }
+Json ToJson(const Inspection& inspection, Dump dump) { return AnswerJson(InspectAnswer{&inspection, dump}); }
 Json InspectSchema() { return AnswerSchema<InspectAnswer>(); }
 
 }  // namespace vramplan

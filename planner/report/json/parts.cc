@@ -39,27 +39,18 @@ Fields<Band> Described<Band>::Make() {
   return Fields<Band>().Has("low", "", &Band::low).Has("likely", "", &Band::likely).Has("high", "", &Band::high);
 }
 
-namespace {
-struct BandParts {
-  const DeviceBand& band;
-};
-}  // namespace
-template <>
-struct Described<BandParts> {
-  static constexpr const char* kName = "";
-  static Fields<BandParts> Make() {
-    return Fields<BandParts>()
-        .Has("reserved", "", [](const BandParts& of) { return of.band.reserved; })
-        .May("cudnn_workspaces", "what cuDNN's heuristics may pick",
-             [](const BandParts& of) { return of.band.convolutions; })
-        .Has("context", "the CUDA context and loaded kernels", [](const BandParts& of) { return of.band.context; });
-  }
-};
+Fields<ContextBand> Described<ContextBand>::Make() {
+  return Fields<ContextBand>().All<Band>(EndsOf).Has("source", "", &ContextBand::source);
+}
 
 Fields<DeviceBand> Described<DeviceBand>::Make() {
   return Fields<DeviceBand>()
       .All<Band>(&DeviceBand::device)
-      .Has("parts", "whose sums they are", [](const DeviceBand& band) { return BandParts{band}; });
+      .Group("parts", "whose sums they are",
+             Fields<DeviceBand>()
+                 .Has("reserved", "", &DeviceBand::reserved)
+                 .May("cudnn_workspaces", "what cuDNN's heuristics may pick", &DeviceBand::convolutions)
+                 .Has("context", "the CUDA context and loaded kernels", &DeviceBand::context));
 }
 
 Fields<Levels> Described<Levels>::Make() {
@@ -73,52 +64,49 @@ Fields<SweepLaw> Described<SweepLaw>::Make() {
   return Fields<SweepLaw>()
       .Has("axis", "", &SweepLaw::axis)
       .Has("unit", "token, of sequence", &SweepLaw::unit)
-      .Has("law", "", [](const SweepLaw& of) { return GrowthName(of.law.growth); })
-      .Has("from", "the first value that it holds for", [](const SweepLaw& of) { return of.law.from; })
-      .Has("linear", "bytes of each further unit", [](const SweepLaw& of) { return of.law.linear; })
-      .Has("square", "bytes of its square", [](const SweepLaw& of) { return of.law.square; })
+      .Has("law", "", &SweepLaw::law, &GrowthLaw::growth, GrowthName)
+      .Has("from", "the first value that it holds for", &SweepLaw::law, &GrowthLaw::from)
+      .Has("linear", "bytes of each further unit", &SweepLaw::law, &GrowthLaw::linear)
+      .Has("square", "bytes of its square", &SweepLaw::law, &GrowthLaw::square)
       .Has("at", "what the other axes were", &SweepLaw::at);
 }
 
 Fields<LevelsAt> Described<LevelsAt>::Make() {
-  return Fields<LevelsAt>()
-      .All<Levels>([](const LevelsAt& at) { return at.peak.peak; })
-      .Has("device", kDevice, [](const LevelsAt& at) { return DeviceBytes(at.peak, at.context); });
+  return Fields<LevelsAt>().All<Levels>(&LevelsAt::peak, &Peak::peak).Has("device", kDevice, [](const LevelsAt& at) {
+    return DeviceBytes(*at.peak, at.context);
+  });
 }
 
 Fields<PeakAt> Described<PeakAt>::Make() {
   return Fields<PeakAt>()
-      .All<LevelsAt>([](const PeakAt& at) {
-        return LevelsAt{at.peak, at.context};
-      })
-      .Has("step", "0: before the first", [](const PeakAt& at) { return at.peak.moment.step; })
-      .Has("phase", "forward, recompute, backward, update or setup",
-           [](const PeakAt& at) { return at.peak.moment.phase; })
-      .Has("node", "the layer whose allocation reaches the peak", [](const PeakAt& at) { return at.place.node; })
-      .Has("op", "the framework's operator", [](const PeakAt& at) { return at.place.op; });
+      .All<LevelsAt>()
+      .Has("step", "0: before the first", &PeakAt::peak, &Peak::moment, &PeakMoment::step)
+      .Has("phase", "forward, recompute, backward, update or setup", &PeakAt::peak, &Peak::moment, &PeakMoment::phase)
+      .Has("node", "the layer whose allocation reaches the peak", &PeakAt::place, &PeakPlace::node)
+      .Has("op", "the framework's operator", &PeakAt::place, &PeakPlace::op);
 }
 
 Fields<CardOf> Described<CardOf>::Make() {
   return Fields<CardOf>()
-      .Has("id", "of the catalogue; empty for a bare size", [](const CardOf& of) { return of.id; })
-      .Has("name", "", [](const CardOf& of) { return of.device.name; })
-      .Has("usable_bytes", "that a program can get", [](const CardOf& of) { return of.device.usable; })
-      .Has("reserve_bytes", "to be left free", [](const CardOf& of) { return of.device.reserve; })
-      .Has("held_bytes", "by others", [](const CardOf& of) { return of.device.held; })
-      .Has("context_bytes", "likely", [](const CardOf& of) { return of.device.context.likely; });
+      .Has("id", "of the catalogue; empty for a bare size", &CardOf::id)
+      .Has("name", "", &CardOf::device, &Device::name)
+      .Has("usable_bytes", "that a program can get", &CardOf::device, &Device::usable)
+      .Has("reserve_bytes", "to be left free", &CardOf::device, &Device::reserve)
+      .Has("held_bytes", "by others", &CardOf::device, &Device::held)
+      .Has("context_bytes", "likely", &CardOf::device, &Device::context, &ContextBand::likely);
 }
 
 Fields<CategoriesOf> Described<CategoriesOf>::Make() {
   Fields<CategoriesOf> fields;
   for (int i = 0; i < kCategories; ++i) {
     fields.Has(Name(static_cast<Category>(i)).data(), "",
-               [i](const CategoriesOf& of) { return of.peak.moment.categories[static_cast<size_t>(i)]; });
+               [i](const CategoriesOf& of) { return of.peak->moment.categories[static_cast<size_t>(i)]; });
   }
   return fields.Has("slack", "bytes of blocks beyond what was requested of them", [](const CategoriesOf& of) {
-    const PeakMoment& moment = of.peak.moment;
+    const PeakMoment& moment = of.peak->moment;
     Bytes sum = moment.slack;
     for (const Bytes bytes : moment.categories) sum += bytes;
-    CHECK(sum == of.peak.peak.allocated);
+    CHECK(sum == of.peak->peak.allocated);
     return moment.slack;
   });
 }
@@ -162,7 +150,7 @@ struct Described<Ends> {
 
 Fields<JointlyOf> Described<JointlyOf>::Make() {
   return Fields<JointlyOf>().Has("requested", kRequested, [](const JointlyOf& of) {
-    const auto [low, high] = Together(of.assumptions);
+    const auto [low, high] = Together(*of.assumptions);
     return Ends{low, high};
   });
 }
@@ -209,24 +197,22 @@ Fields<Segment> Described<Segment>::Make() {
       .Has("largest_hole", "", LargestHole);
 }
 
-Fields<HostRow> Described<HostRow>::Make() {
-  return Fields<HostRow>().Has("name", "", &HostRow::name).All<Band>([](const HostRow& row) {
-    return Band{row.low, row.likely, row.high};
-  });
+Fields<BandRow> Described<BandRow>::Make() {
+  return Fields<BandRow>().Has("name", "", &BandRow::name).All<Band>(&BandRow::band);
 }
 
 Fields<HostMemory> Described<HostMemory>::Make() {
   return Fields<HostMemory>()
-      .Has("beside_card", "RAM", [](const HostMemory& host) { return host.Sum(host.beside); })
+      .Has("beside_card", "RAM", &HostMemory::beside, SumOfBands)
       .Has("beside_card_rows", "", &HostMemory::beside)
-      .Has("on_cpu", "RAM, the whole step on the CPU", [](const HostMemory& host) { return host.Sum(host.on_cpu); })
+      .Has("on_cpu", "RAM, the whole step on the CPU", &HostMemory::on_cpu, SumOfBands)
       .Has("on_cpu_rows", "", &HostMemory::on_cpu)
       .Has("cause", "why it fits there and not on the card, or what the card takes more", &HostMemory::cause);
 }
 
-Json JsonType<SpecOf>::Value(const SpecOf& spec) {
+Json JsonType<std::vector<SpecRow>>::Value(const std::vector<SpecRow>& rows) {
   Json object = Json::Object();
-  for (const SpecRow& row : spec.rows) {
+  for (const SpecRow& row : rows) {
     std::string name = row.option;
     std::ranges::replace(name, '-', '_');
     Json value = Json::Object();
@@ -235,7 +221,7 @@ Json JsonType<SpecOf>::Value(const SpecOf& spec) {
   return object;
 }
 
-Json JsonType<SpecOf>::Schema(SchemaParts* parts) {
+Json JsonType<std::vector<SpecRow>>::Schema(SchemaParts* parts) {
   return PartSchema("spec", parts, [](SchemaParts*) {
     Json properties = Json::Object();
     properties.Set("value", OptionValueSchema())

@@ -16,30 +16,24 @@ namespace vramplan {
 
 // What is read of a peak: its levels with a context, also with where it is, and its bytes by category.
 struct LevelsAt {
-  const Peak& peak;
+  const Peak* peak;
   Bytes context;
 };
-struct PeakAt {
-  const Peak& peak;
-  const PeakPlace& place;
-  Bytes context;
+struct PeakAt : LevelsAt {
+  const PeakPlace* place;
 };
 struct CategoriesOf {
-  const Peak& peak;
-};
-// The options behind an answer, by name: {"precision": {"value": "fp32", "given": false}}
-struct SpecOf {
-  const std::vector<SpecRow>& rows;
+  const Peak* peak;
 };
 // What several assumptions do together.
 struct JointlyOf {
-  const std::vector<Assumption>& assumptions;
+  const std::vector<Assumption>* assumptions;
 };
 
 // The card of an answer about a step.
 struct CardOf {
-  const std::string& id;
-  const Device& device;
+  std::string id;
+  const Device* device;
 };
 
 // What on_a_larger_card says.
@@ -55,6 +49,11 @@ template <>
 struct Described<Band> {
   static constexpr const char* kName = "band";
   static Fields<Band> Make();
+};
+template <>
+struct Described<ContextBand> {
+  static constexpr const char* kName = "";
+  static Fields<ContextBand> Make();
 };
 template <>
 struct Described<Remedy> {
@@ -132,9 +131,9 @@ struct Described<Segment> {
   static Fields<Segment> Make();
 };
 template <>
-struct Described<HostRow> {
+struct Described<BandRow> {
   static constexpr const char* kName = "host_row";
-  static Fields<HostRow> Make();
+  static Fields<BandRow> Make();
 };
 template <>
 struct Described<HostMemory> {
@@ -147,9 +146,10 @@ struct JsonType<Notes> {
   static Json Value(const Notes& notes) { return JsonOf(notes.all()); }
   static Json Schema(SchemaParts* parts) { return JsonType<std::vector<Note>>::Schema(parts); }
 };
+// The options behind an answer, by name: {"precision": {"value": "fp32", "given": false}}
 template <>
-struct JsonType<SpecOf> {
-  static Json Value(const SpecOf& spec);
+struct JsonType<std::vector<SpecRow>> {
+  static Json Value(const std::vector<SpecRow>& rows);
   static Json Schema(SchemaParts* parts);
 };
 
@@ -161,10 +161,9 @@ struct JsonType<Error> {
   static Json Schema(SchemaParts*) { return TypeSchema("string"); }
 };
 
-// Null where there is none.
-inline std::optional<int64_t> OrNone(int64_t batch) { return batch > 0 ? std::optional(batch) : std::nullopt; }
-inline std::optional<std::string> OrNone(const std::string& text) {
-  return text.empty() ? std::nullopt : std::optional(text);
-}
+// At the end of a path: null where the text is empty, the batch is none, or there are no bytes.
+inline constexpr auto OrNone = []<typename V>(const V& value) {
+  return value > V() ? std::optional(value) : std::nullopt;
+};
 
 }  // namespace vramplan

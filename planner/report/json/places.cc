@@ -4,14 +4,12 @@ namespace vramplan {
 
 Fields<LineOf> Described<LineOf>::Make() {
   return Fields<LineOf>()
-      .Has("file", "", [](const LineOf& of) { return of.place.file; })
-      .Has("line", "", [](const LineOf& of) { return of.place.line; });
+      .Has("file", "", &LineOf::place, &CodePlace::file)
+      .Has("line", "", &LineOf::place, &CodePlace::line);
 }
 
 Fields<CodePlace> Described<CodePlace>::Make() {
-  return Fields<CodePlace>()
-      .All<LineOf>([](const CodePlace& place) { return LineOf{place}; })
-      .Has("function", "", &CodePlace::function);
+  return Fields<CodePlace>().All<LineOf>(As<LineOf>).Has("function", "", &CodePlace::function);
 }
 
 Fields<HeldRow> Described<HeldRow>::Make() {
@@ -19,7 +17,7 @@ Fields<HeldRow> Described<HeldRow>::Make() {
       .All<CodePlace>(&HeldRow::place)
       .Has("caller", "the script's own line behind a library's",
            [](const HeldRow& row) {
-             return row.caller.file.empty() ? std::nullopt : std::optional<LineOf>(LineOf{row.caller});
+             return row.caller.file.empty() ? std::nullopt : std::optional<LineOf>(LineOf{&row.caller});
            })
       .Has("module", "", &HeldRow::module)
       .Has("kind",

@@ -8,7 +8,7 @@ namespace vramplan {
 
 // A line without its function.
 struct LineOf {
-  const CodePlace& place;
+  const CodePlace* place;
 };
 
 template <>

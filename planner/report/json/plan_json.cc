@@ -6,19 +6,19 @@ namespace vramplan {
 namespace {
 
 struct PlanOf {
-  const Plan& plan;
+  const Plan* plan;
   Bytes context;
 };
 
 struct ShardingOf {
-  const StepParts& parts;
+  const StepParts* parts;
   Bytes capacity;
-  std::optional<int64_t> Cards(size_t stage) const { return CardsUnderZero(parts, capacity)[stage - 1]; }
+  std::optional<int64_t> Cards(size_t stage) const { return CardsUnderZero(*parts, capacity)[stage - 1]; }
 };
 
 std::optional<PlanOf> ChosenOf(const PlanReport& of) {
   if (!of.decision.chosen) return std::nullopt;
-  return PlanOf{*of.decision.chosen, of.device.context.likely};
+  return PlanOf{&*of.decision.chosen, of.device.context.likely};
 }
 
 }  // namespace
@@ -39,24 +39,22 @@ struct Described<PlanOf> {
   static constexpr const char* kName = "plan";
   static Fields<PlanOf> Make() {
     return Fields<PlanOf>()
-        .Has("batch", "the micro-batch", [](const PlanOf& of) { return of.plan.batch; })
-        .Has("accumulate", "micro-batches a step", [](const PlanOf& of) { return of.plan.accumulate; })
-        .Has("precision", "", [](const PlanOf& of) { return of.plan.precision; })
-        .Has("optimizer_impl", "", [](const PlanOf& of) { return of.plan.optimizer_impl; })
-        .Has("tier", "what is recomputed", [](const PlanOf& of) { return of.plan.tier; })
-        .Has("checkpoint", "paths of the modules that are checkpointed",
-             [](const PlanOf& of) { return of.plan.checkpoint; })
-        .Has("saved", "calls in there that do not run again", [](const PlanOf& of) { return of.plan.saved; })
+        .Has("batch", "the micro-batch", &PlanOf::plan, &Plan::batch)
+        .Has("accumulate", "micro-batches a step", &PlanOf::plan, &Plan::accumulate)
+        .Has("precision", "", &PlanOf::plan, &Plan::precision)
+        .Has("optimizer_impl", "", &PlanOf::plan, &Plan::optimizer_impl)
+        .Has("tier", "what is recomputed", &PlanOf::plan, &Plan::tier)
+        .Has("checkpoint", "paths of the modules that are checkpointed", &PlanOf::plan, &Plan::checkpoint)
+        .Has("saved", "calls in there that do not run again", &PlanOf::plan, &Plan::saved)
         .Has("peak", "",
              [](const PlanOf& of) {
-               return LevelsAt{of.plan.peak, of.context};
+               return LevelsAt{&of.plan->peak, of.context};
              })
-        .Has("overhead", "time of recomputing, as a share of the step without it",
-             [](const PlanOf& of) { return of.plan.overhead; })
-        .Has("bound", "no plan of this tier has a smaller overhead", [](const PlanOf& of) { return of.plan.bound; })
-        .Has("gap", "between both, as a share of the step", [](const PlanOf& of) { return of.plan.gap(); })
-        .Has("proved_optimal", "", [](const PlanOf& of) { return of.plan.proved_optimal(); })
-        .Has("step_seconds", "an estimate", [](const PlanOf& of) { return of.plan.seconds; });
+        .Has("overhead", "time of recomputing, as a share of the step without it", &PlanOf::plan, &Plan::overhead)
+        .Has("bound", "no plan of this tier has a smaller overhead", &PlanOf::plan, &Plan::bound)
+        .Has("gap", "between both, as a share of the step", &PlanOf::plan, &Plan::gap)
+        .Has("proved_optimal", "", &PlanOf::plan, &Plan::proved_optimal)
+        .Has("step_seconds", "an estimate", &PlanOf::plan, &Plan::seconds);
   }
 };
 
@@ -88,13 +86,13 @@ struct Described<ShardingOf> {
   static constexpr const char* kName = "";
   static Fields<ShardingOf> Make() {
     return Fields<ShardingOf>()
-        .Has("parameters", "", [](const ShardingOf& of) { return of.parts.parameters; })
-        .Has("gradients", "", [](const ShardingOf& of) { return of.parts.gradients; })
-        .Has("optimizer_state", "", [](const ShardingOf& of) { return of.parts.optimizer_state; })
-        .Has("rest", "", [](const ShardingOf& of) { return of.parts.rest; })
+        .Has("parameters", "", &ShardingOf::parts, &StepParts::parameters)
+        .Has("gradients", "", &ShardingOf::parts, &StepParts::gradients)
+        .Has("optimizer_state", "", &ShardingOf::parts, &StepParts::optimizer_state)
+        .Has("rest", "", &ShardingOf::parts, &StepParts::rest)
         .Has("exceeds_alone", "which part does",
-             [](const ShardingOf& of) { return ExceedsAlone(of.parts, of.capacity); })
-        .Has("zero", "in words", [](const ShardingOf& of) { return ZeroInWords(of.parts, of.capacity); })
+             [](const ShardingOf& of) { return ExceedsAlone(*of.parts, of.capacity); })
+        .Has("zero", "in words", [](const ShardingOf& of) { return ZeroInWords(*of.parts, of.capacity); })
         .Has("zero_1_cards", "", [](const ShardingOf& of) { return of.Cards(1); })
         .Has("zero_2_cards", "", [](const ShardingOf& of) { return of.Cards(2); })
         .Has("zero_3_cards", "", [](const ShardingOf& of) { return of.Cards(3); });
@@ -106,23 +104,21 @@ struct Described<PlanReport> {
   static constexpr const char *kName = "", *kAnswer = "plan", *kTitle = "what to change so that a step fits";
   static Fields<PlanReport> Make() {
     return Fields<PlanReport>()
-        .Has("model", "", [](const PlanReport& of) { return of.head.model; })
-        .Has("spec", "the options behind the answer", [](const PlanReport& of) { return SpecOf{of.head.spec}; })
+        .Has("model", "", &PlanReport::head, &AnswerHead::model)
+        .Has("spec", "the options behind the answer", &PlanReport::head, &AnswerHead::spec)
         .Has("gpu", "",
              [](const PlanReport& of) {
-               return CardOf{of.id, of.device};
+               return CardOf{of.id, &of.device};
              })
-        .Has("verdict", "of the chosen plan: fits, tight or does-not-fit",
-             [](const PlanReport& of) { return of.on.verdict; })
+        .Has("verdict", "of the chosen plan: fits, tight or does-not-fit", &PlanReport::on, &OnCard::verdict)
         .Has("chosen", "null: no plan fits", ChosenOf)
         .Has("instead", "if no plan holds the batch: the same samples a step, accumulated",
              [](const PlanReport& of) {
-               return of.instead ? std::optional(PlanOf{*of.instead, of.device.context.likely}) : std::nullopt;
+               return of.instead ? std::optional(PlanOf{&*of.instead, of.device.context.likely}) : std::nullopt;
              })
         .May("remedies", "options that make a named model fit, where no plan surely does",
              [](const PlanReport& of) { return of.remedies.empty() ? std::nullopt : std::optional(of.remedies); })
-        .Has("safe_batch", "the largest with the chosen plan's settings",
-             [](const PlanReport& of) { return OrNone(of.safe_batch); })
+        .Has("safe_batch", "the largest with the chosen plan's settings", &PlanReport::safe_batch, OrNone)
         .Has("device", "how sure the bytes on the device are",
              [](const PlanReport& of) { return of.decision.chosen ? std::optional(of.on.band) : std::nullopt; })
         .Has("on_a_larger_card", kOnALargerCard,
@@ -133,24 +129,23 @@ struct Described<PlanReport> {
              [](const PlanReport& of) {
                return of.decision.chosen ? of.decision.chosen->first_failing_batch : std::nullopt;
              })
-        .Has("most_of_any_plan", "the largest batch", [](const PlanReport& of) { return of.decision.most_of_any_plan; })
+        .Has("most_of_any_plan", "the largest batch", &PlanReport::decision, &Decision::most_of_any_plan)
         .Has("alternatives", "",
              [](const PlanReport& of) {
                std::vector<PlanOf> plans;
-               for (const Plan& plan : of.decision.alternatives) plans.push_back({plan, of.device.context.likely});
+               for (const Plan& plan : of.decision.alternatives) plans.push_back({&plan, of.device.context.likely});
                return plans;
              })
         .Has("tensors", "what rematerialising tensor by tensor takes, of the chosen plan's step", &PlanReport::ideal)
-        .Has("ladder", "single changes", [](const PlanReport& of) { return of.ladder.rungs; })
+        .Has("ladder", "single changes", &PlanReport::ladder, &PlanLadder::rungs)
         .Has("next_card", "the smallest that holds the batch unchanged", &PlanReport::next_card)
         .Has("does_not_fit", "what the unchanged step is made of, where no plan fits",
              [](const PlanReport& of) {
                const Bytes capacity = of.device.CapacityWith(of.device.context.likely);
-               return of.decision.chosen ? std::nullopt : std::optional(ShardingOf{of.parts, capacity});
+               return of.decision.chosen ? std::nullopt : std::optional(ShardingOf{&of.parts, capacity});
              })
         .Has("assumptions", "what the input does not say", &PlanReport::assumptions)
-        .Has("assumptions_together", "the ends that they have together",
-             [](const PlanReport& of) { return JointlyOf{of.assumptions}; })
+        .Has("assumptions_together", "the ends that they have together", &PlanReport::assumptions, As<JointlyOf>)
         .Has("notes", "", &PlanReport::notes);
   }
 };

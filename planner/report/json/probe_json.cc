@@ -10,9 +10,9 @@ struct Described<DriverFacts> {
   static Fields<DriverFacts> Make() {
     using D = DriverFacts;
     return Fields<D>()
-        .Has("version", "", [](const D& driver) { return OrNone(driver.driver); })
-        .Has("cuda", "the newest that the driver runs", [](const D& driver) { return OrNone(driver.cuda); })
-        .Has("toolkit", "that this program was built with", [](const D& driver) { return OrNone(driver.toolkit); })
+        .Has("version", "", &D::driver, OrNone)
+        .Has("cuda", "the newest that the driver runs", &D::cuda, OrNone)
+        .Has("toolkit", "that this program was built with", &D::toolkit, OrNone)
         .Has("wsl", "Windows' driver below Linux", &D::wsl);
   }
 };
@@ -23,7 +23,7 @@ struct Described<Holder> {
   static Fields<Holder> Make() {
     return Fields<Holder>()
         .Has("pid", "", &Holder::pid)
-        .Has("name", "null: not visible from here", [](const Holder& holder) { return OrNone(holder.name); })
+        .Has("name", "null: not visible from here", &Holder::name, OrNone)
         .Has("bytes", "null: the driver does not say", &Holder::bytes)
         .Has("compute", "", &Holder::compute)
         .Has("graphics", "", &Holder::graphics);
@@ -35,7 +35,7 @@ struct Described<HolderRow> {
   static constexpr const char* kName = "";
   static Fields<HolderRow> Make() {
     return Fields<HolderRow>()
-        .Has("name", "", [](const HolderRow& row) { return OrNone(row.name); })
+        .Has("name", "", &HolderRow::name, OrNone)
         .Has("bytes", "null: the driver does not say", &HolderRow::bytes)
         .Has("what", "", &HolderRow::what);
   }
@@ -47,10 +47,10 @@ struct Described<SeenLoads> {
   static Fields<SeenLoads> Make() {
     using S = SeenLoads;
     return Fields<S>()
-        .Has("context_bytes", "with nothing loaded", [](const S& seen) { return seen.loads.context; })
-        .Has("kernel_bytes", "what its first use added", [](const S& seen) { return seen.loads.kernel; })
-        .Has("cublas_bytes", "", [](const S& seen) { return seen.loads.cublas; })
-        .Has("cudnn_bytes", "", [](const S& seen) { return seen.loads.cudnn; })
+        .Has("context_bytes", "with nothing loaded", &S::loads, &MeasuredLoads::context)
+        .Has("kernel_bytes", "what its first use added", &S::loads, &MeasuredLoads::kernel)
+        .Has("cublas_bytes", "", &S::loads, &MeasuredLoads::cublas)
+        .Has("cudnn_bytes", "", &S::loads, &MeasuredLoads::cudnn)
         .Has("others_took_bytes", "meanwhile; negative: gave back", &S::drift)
         .Has("unknown", "what could not be measured, and why", &S::unknown)
         .Has("failed", "what ended it", &S::failed);
@@ -63,32 +63,29 @@ struct Described<ProbedCard> {
   static Fields<ProbedCard> Make() {
     using C = ProbedCard;
     return Fields<C>()
-        .Has("index", "as CUDA counts them", [](const C& of) { return of.facts.index; })
-        .Has("name", "", [](const C& of) { return of.facts.name; })
-        .Has("uuid", "", [](const C& of) { return OrNone(of.facts.uuid); })
-        .Has("pci", "", [](const C& of) { return OrNone(of.facts.pci); })
+        .Has("index", "as CUDA counts them", &C::facts, &CardFacts::index)
+        .Has("name", "", &C::facts, &CardFacts::name)
+        .Has("uuid", "", &C::facts, &CardFacts::uuid, OrNone)
+        .Has("pci", "", &C::facts, &CardFacts::pci, OrNone)
         .Has("capability", "",
              [](const C& of) {
                return std::to_string(of.facts.capability_major) + "." + std::to_string(of.facts.capability_minor);
              })
-        .Has("multiprocessors", "", [](const C& of) { return of.facts.multiprocessors; })
-        .Has("total_bytes", "of the board, or of the slice", [](const C& of) { return of.facts.total; })
-        .Has("usable_bytes", "that a program can get", [](const C& of) { return of.facts.usable; })
-        .Has("free_bytes", "now", [](const C& of) { return of.facts.free; })
-        .Has("reserved_bytes", "by the driver for itself", [](const C& of) { return of.facts.reserved; })
-        .Has("granularity_bytes", "of physical memory",
-             [](const C& of) {
-               return of.facts.granularity > Bytes() ? std::optional(of.facts.granularity) : std::nullopt;
-             })
-        .Has("ecc", "", [](const C& of) { return of.facts.ecc; })
-        .Has("display", "a screen is attached, or a desktop runs on it", [](const C& of) { return of.facts.display; })
-        .Has("mig", "this is a slice of a card", [](const C& of) { return of.facts.mig; })
-        .Has("holders", "", [](const C& of) { return of.facts.holders; })
-        .Has("memory", "who holds it; the rows sum to what is usable", [](const C& of) { return HolderRows(of.facts); })
+        .Has("multiprocessors", "", &C::facts, &CardFacts::multiprocessors)
+        .Has("total_bytes", "of the board, or of the slice", &C::facts, &CardFacts::total)
+        .Has("usable_bytes", "that a program can get", &C::facts, &CardFacts::usable)
+        .Has("free_bytes", "now", &C::facts, &CardFacts::free)
+        .Has("reserved_bytes", "by the driver for itself", &C::facts, &CardFacts::reserved)
+        .Has("granularity_bytes", "of physical memory", &C::facts, &CardFacts::granularity, OrNone)
+        .Has("ecc", "", &C::facts, &CardFacts::ecc)
+        .Has("display", "a screen is attached, or a desktop runs on it", &C::facts, &CardFacts::display)
+        .Has("mig", "this is a slice of a card", &C::facts, &CardFacts::mig)
+        .Has("holders", "", &C::facts, &CardFacts::holders)
+        .Has("memory", "who holds it; the rows sum to what is usable", &C::facts, HolderRows)
         .Has("loads", "what a process takes beside its tensors; null: --no-context", &C::loads)
-        .Has("catalogue_id", "", [](const C& of) { return OrNone(of.id); })
-        .Has("profile", "the stored file", [](const C& of) { return OrNone(of.profile); })
-        .Has("unknown", "what the driver does not say, and why", [](const C& of) { return of.facts.unknown; });
+        .Has("catalogue_id", "", &C::id, OrNone)
+        .Has("profile", "the stored file", &C::profile, OrNone)
+        .Has("unknown", "what the driver does not say, and why", &C::facts, &CardFacts::unknown);
   }
 };
 

@@ -61,12 +61,12 @@ struct Described<MeasuredConvolution> {
   static Fields<MeasuredConvolution> Make() {
     using C = MeasuredConvolution;
     return Fields<C>()
-        .Has("pass", "", [](const C& one) { return one.shape.pass; })
-        .Has("type", "", [](const C& one) { return one.shape.type; })
-        .Has("channels_last", "", [](const C& one) { return one.shape.channels_last; })
-        .Has("input", "", [](const C& one) { return one.shape.input; })
-        .Has("filter", "", [](const C& one) { return one.shape.filter; })
-        .Has("output", "", [](const C& one) { return one.shape.output; })
+        .Has("pass", "", &C::shape, &ConvolutionShape::pass)
+        .Has("type", "", &C::shape, &ConvolutionShape::type)
+        .Has("channels_last", "", &C::shape, &ConvolutionShape::channels_last)
+        .Has("input", "", &C::shape, &ConvolutionShape::input)
+        .Has("filter", "", &C::shape, &ConvolutionShape::filter)
+        .Has("output", "", &C::shape, &ConvolutionShape::output)
         .Has("workspace", "", &C::workspace);
   }
 };
@@ -86,12 +86,12 @@ struct Described<Profile> {
   static Fields<Profile> Make() {
     using P = Profile;
     return Fields<P>()
-        .May("date", "", [](const P& of) { return OrNone(of.date); })
-        .May("driver", "", [](const P& of) { return OrNone(of.driver); })
+        .May("date", "", &P::date, OrNone)
+        .May("driver", "", &P::driver, OrNone)
         .Group("card", "",
                Fields<P>()
                    .Has("name", "", &P::name)
-                   .May("uuid", "", [](const P& of) { return OrNone(of.uuid); })
+                   .May("uuid", "", &P::uuid, OrNone)
                    .Has("capability", "", [](const P& of) { return ToString(of.capability); })
                    .Has("multiprocessors", "", &P::multiprocessors)
                    .Has("usable", "", &P::usable))
@@ -100,8 +100,8 @@ struct Described<Profile> {
         .May("rates", "", &P::rates)
         .May("loads", "what a process takes beside its tensors; null: could not be measured", &P::loads)
         .May("memory", "what could be allocated", &P::memory)
-        .May("fits", "seconds = launch + work / rate, by least squares", [](const P& of) { return AnyOf(of.fits); })
-        .May("convolutions", "the workspaces that cuDNN picked", [](const P& of) { return AnyOf(of.convolutions); });
+        .May("fits", "seconds = launch + work / rate, by least squares", &P::fits, AnyOf<FittedRate>)
+        .May("convolutions", "the workspaces that cuDNN picked", &P::convolutions, AnyOf<MeasuredConvolution>);
   }
 };
 

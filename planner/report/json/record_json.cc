@@ -7,23 +7,20 @@ namespace vramplan {
 namespace {
 
 struct RecordLevels {
-  const RecordedWay& way;
+  const RecordedWay* way;
 };
 struct CardOfRecord {
-  const std::string& id;
-  const Device& device;
+  std::string id;
+  const Device* device;
 };
 // Of one card, or of many.
 struct RecordAnswer {
   const RecordReport* one = nullptr;
   const RecordMatrix* many = nullptr;
 };
-template <typename Get>
-auto OfOne(Get get) {
-  return [get](const RecordAnswer& answer) {
-    using V = std::remove_cvref_t<std::invoke_result_t<Get, const RecordReport&>>;
-    return answer.one != nullptr ? std::optional<V>(std::invoke(get, *answer.one)) : std::nullopt;
-  };
+template <typename... Path>
+auto OfOne(Path... path) {
+  return Where(&RecordAnswer::one, path...);
 }
 
 }  // namespace
@@ -34,8 +31,8 @@ struct Described<RecordLevels> {
   static Fields<RecordLevels> Make() {
     using L = RecordLevels;
     return Fields<L>()
-        .All<Levels>([](const L& of) { return of.way.peak.peak; })
-        .Has("device", "how sure the bytes on the device are", [](const L& of) { return of.way.band; });
+        .All<Levels>(&L::way, &RecordedWay::peak, &Peak::peak)
+        .Has("device", "how sure the bytes on the device are", &L::way, &RecordedWay::band);
   }
 };
 
@@ -47,7 +44,7 @@ struct Described<RecordedWay> {
         .Has("change", "", &RecordedWay::change)
         .Has("how", "what to type or to write; empty: nothing", &RecordedWay::how)
         .Has("verdict", "fits, tight or does-not-fit", &RecordedWay::verdict)
-        .Has("peak", "", [](const RecordedWay& way) { return RecordLevels{way}; })
+        .Has("peak", "", As<RecordLevels>)
         .Has("on_a_larger_card", kOnALargerCard, &RecordedWay::OnALargerCard);
   }
 };
@@ -58,10 +55,10 @@ struct Described<CardOfRecord> {
   static Fields<CardOfRecord> Make() {
     using C = CardOfRecord;
     return Fields<C>()
-        .Has("id", "of the catalogue; empty for a bare size", [](const C& of) { return of.id; })
-        .Has("name", "", [](const C& of) { return of.device.name; })
-        .Has("usable", "that a program can get", [](const C& of) { return of.device.usable; })
-        .Has("available", "less what is held and to be left free", [](const C& of) { return of.device.available(); });
+        .Has("id", "of the catalogue; empty for a bare size", &C::id)
+        .Has("name", "", &C::device, &Device::name)
+        .Has("usable", "that a program can get", &C::device, &Device::usable)
+        .Has("available", "less what is held and to be left free", &C::device, &Device::available);
   }
 };
 
@@ -86,10 +83,10 @@ struct Described<RecordMatrix::Row> {
     return Fields<R>()
         .Has("gpu", "",
              [](const R& row) {
-               return CardOfRecord{row.id, row.device};
+               return CardOfRecord{row.id, &row.device};
              })
-        .Has("verdict", "", [](const R& row) { return row.way.verdict; })
-        .Has("peak", "", [](const R& row) { return RecordLevels{row.way}; });
+        .Has("verdict", "", &R::way, &RecordedWay::verdict)
+        .Has("peak", "", &R::way, As<RecordLevels>);
   }
 };
 
@@ -98,24 +95,22 @@ struct Described<RecordAnswer> {
   static constexpr const char *kName = "", *kAnswer = "record", *kTitle = "whether a recorded run fits a card";
   static Fields<RecordAnswer> Make() {
     using R = RecordReport;
+    const auto first = [](const R& of) -> const auto& { return of.ways.front(); };
     return Fields<RecordAnswer>()
         .Has("record", "its file",
              [](const RecordAnswer& of) { return of.one != nullptr ? of.one->file : of.many->file; })
         .May("steps", "", OfOne(&R::steps))
         .May("gpu", "", OfOne([](const R& of) {
-               return CardOfRecord{of.id, of.device};
+               return CardOfRecord{of.id, &of.device};
              }))
-        .May("verdict", "as recorded: fits, tight or does-not-fit",
-             OfOne([](const R& of) { return of.ways.front().verdict; }))
+        .May("verdict", "as recorded: fits, tight or does-not-fit", OfOne(first, &RecordedWay::verdict))
         .May("ways", "the first: as recorded", OfOne(&R::ways))
-        .May("categories", "bytes at the peak by what they are",
-             OfOne([](const R& of) { return CategoriesOf{of.ways.front().peak}; }))
+        .May("categories", "bytes at the peak by what they are", OfOne(first, &RecordedWay::peak, As<CategoriesOf>))
         .May("peak", "", OfOne(&R::peak))
         .May("places", "the lines of the code that hold the peak", OfOne(&R::holders))
-        .May("refused", "what the card refuses; null: nothing", OfOne(&R::refused))
-        .May("smallest_card", "that holds it as recorded", OfOne(&R::smallest_card))
-        .May("cards", "of --gpu all",
-             [](const RecordAnswer& of) { return of.many != nullptr ? std::optional(of.many->cards) : std::nullopt; })
+        .May("refused", "what the card refuses; null: nothing", OfOne(&R::refused, OrNull))
+        .May("smallest_card", "that holds it as recorded", OfOne(&R::smallest_card, OrNull))
+        .May("cards", "of --gpu all", Where(&RecordAnswer::many, &RecordMatrix::cards))
         .Has("notes", "", [](const RecordAnswer& of) { return of.one != nullptr ? of.one->notes : of.many->notes; });
   }
 };

@@ -16,18 +16,18 @@ constexpr char kRunSchema[] = "vramplan.run/1";
 const std::optional<ScriptLargest> kNoLargest;
 
 struct RunOf {
-  const ScriptReport& report;
-  const std::optional<ScriptLargest>& largest = kNoLargest;
+  const ScriptReport* report;
+  const std::optional<ScriptLargest>* largest = &kNoLargest;
 };
-RunOf OfVaried(const VariedRun& run) { return {run.report, run.largest}; }
+RunOf OfVaried(const VariedRun& run) { return {&run.report, &run.largest}; }
 struct OneRun {
-  const RunAnswer& answer;
+  const RunAnswer* answer;
 };
 struct RunTable {
-  const RunAnswer& answer;
+  const RunAnswer* answer;
 };
 
-const Recording& RecordingOf(const RunOf& of) { return of.report.recording; }
+const Recording& RecordingOf(const RunOf& of) { return of.report->recording; }
 
 // The line of what holds the most of a card that is never full.
 std::optional<HeldPart> LargestPart(const ScriptNext& next) {
@@ -72,9 +72,7 @@ struct Described<Recording::Saved> {
   static constexpr const char* kName = "";
   static Fields<Recording::Saved> Make() {
     using S = Recording::Saved;
-    return Fields<S>().Has("path", "", &S::path).Has("held", "", &S::held).All<LineOf>([](const S& saved) {
-      return LineOf{saved.place};
-    });
+    return Fields<S>().Has("path", "", &S::path).Has("held", "", &S::held).All<LineOf>(&S::place, As<LineOf>);
   }
 };
 
@@ -83,7 +81,7 @@ struct Described<Recording::Stays> {
   static constexpr const char* kName = "";
   static Fields<Recording::Stays> Make() {
     using S = Recording::Stays;
-    return Fields<S>().All<LineOf>([](const S& stays) { return LineOf{stays.place}; }).Has("path", "", &S::path);
+    return Fields<S>().All<LineOf>(&S::place, As<LineOf>).Has("path", "", &S::path);
   }
 };
 
@@ -94,7 +92,7 @@ struct Described<HeldPart> {
     return Fields<HeldPart>()
         .Has("kind", "", &HeldPart::kind)
         .Has("bytes", "", &HeldPart::bytes)
-        .All<LineOf>([](const HeldPart& part) { return LineOf{part.lines.front().place}; });
+        .All<LineOf>([](const HeldPart& part) { return LineOf{&part.lines.front().place}; });
   }
 };
 
@@ -123,9 +121,7 @@ struct Described<ScriptProcess> {
         .Has("ranks", "", &P::ranks)
         .Has("card", "", &P::card)
         .Has("steps", "", &P::steps)
-        .Has("categories", "", [](const P& of) {
-          return of.replayed ? std::optional<CategoriesOf>(CategoriesOf{*of.replayed}) : std::nullopt;
-        });
+        .Has("categories", "", Where(&P::replayed, As<CategoriesOf>));
   }
 };
 
@@ -178,82 +174,67 @@ struct Described<RunOf> {
   static constexpr const char* kName = "run";
   static Fields<RunOf> Make() {
     using R = RunOf;
-    const auto refused = [](const R& of) { return of.report.oom.has_value(); };
+    const auto refused = [](const R& of) { return of.report->oom.has_value(); };
     return Fields<R>()
         .Has("schema", kRunSchema, [](const R&) { return std::string_view(kRunSchema); })
-        .Has(
-            "command", "", [](const R& of) -> const auto& { return of.report.command; })
-        .Has("exit", "of the command; null: a signal ended it", [](const R& of) { return of.report.exit_code; })
-        .Has(
-            "ended_by", "", [](const R& of) -> const auto& { return RecordingOf(of).end; })
+        .Has("command", "", &R::report, &ScriptReport::command)
+        .Has("exit", "of the command; null: a signal ended it", &R::report, &ScriptReport::exit_code)
+        .Has("ended_by", "", RecordingOf, &Recording::end)
         .Has("framework", "", [](const R& of) { return "pytorch " + RecordingOf(of).torch; })
         .Group("gpu", "null: none was named, and the card is never full",
                Fields<R>()
-                   .Has(
-                       "name", "", [](const R& of) -> const auto& { return of.report.device.name; })
-                   .Has("usable", "", [](const R& of) { return of.report.device.usable; })
-                   .Has(
-                       "capability", "", [](const R& of) -> const auto& { return of.report.capability; })
-                   .Has("available", "", [](const R& of) { return of.report.device.available(); }),
-               [](const R& of) { return of.report.card_given; })
+                   .Has("name", "", &R::report, &ScriptReport::device, &Device::name)
+                   .Has("usable", "", &R::report, &ScriptReport::device, &Device::usable)
+                   .Has("capability", "", &R::report, &ScriptReport::capability)
+                   .Has("available", "", &R::report, &ScriptReport::device, &Device::available),
+               [](const R& of) { return of.report->card_given; })
         .Has("verdict", "null: no card was named",
-             [](const R& of) { return of.report.card_given ? std::optional(of.report.verdict) : std::nullopt; })
-        .Has("on_a_larger_card", kOnALargerCard, [](const R& of) { return of.report.on_a_larger_card; })
-        .Has(
-            "steps", "", [](const R& of) -> const auto& { return RecordingOf(of).steps; })
+             [](const R& of) { return of.report->card_given ? std::optional(of.report->verdict) : std::nullopt; })
+        .Has("on_a_larger_card", kOnALargerCard, &R::report, &ScriptReport::on_a_larger_card)
+        .Has("steps", "", RecordingOf, &Recording::steps)
         .Group("peak", "",
                Fields<R>()
-                   .All<Levels>([](const R& of) { return RecordingOf(of).peak(); })
-                   .Has("device", "", [](const R& of) { return of.report.band; })
-                   .Has("step", "", [](const R& of) { return of.report.moment.step; })
-                   .Has("phase", "", [](const R& of) { return of.report.moment.phase; }))
-        .Has(
-            "places", "", [](const R& of) -> const auto& { return of.report.moment.rows; })
-        .Has("growth", "what is left on the card more after each step", [](const R& of) { return GrowthOf(of.report); })
+                   .All<Levels>(RecordingOf, &Recording::peak)
+                   .Has("device", "", &R::report, &ScriptReport::band)
+                   .Has("step", "", &R::report, &ScriptReport::moment, &HighMoment::step)
+                   .Has("phase", "", &R::report, &ScriptReport::moment, &HighMoment::phase))
+        .Has("places", "", &R::report, &ScriptReport::moment, &HighMoment::rows)
+        .Has("growth", "what is left on the card more after each step", &R::report, GrowthOf)
         .Group("seen", "",
                Fields<R>()
-                   .Has("evaluation", "whether one ran; null: nobody can know",
-                        [](const R& of) { return Evaluated(RecordingOf(of)); })
-                   .Has(
-                       "saved", "checkpoints, which hold zeros here; held: not written, because a file has the name",
-                       [](const R& of) -> const auto& { return RecordingOf(of).saved; })
-                   .Has(
-                       "stays", "files that the script removed or renamed, which were there before the run and stay",
-                       [](const R& of) -> const auto& { return RecordingOf(of).stays; })
+                   .Has("evaluation", "whether one ran; null: nobody can know", RecordingOf, Evaluated)
+                   .Has("saved", "checkpoints, which hold zeros here; held: not written, because a file has the name",
+                        RecordingOf, &Recording::saved)
+                   .Has("stays", "files that the script removed or renamed, which were there before the run and stay",
+                        RecordingOf, &Recording::stays)
                    .Has("waiting", "where optimizers were made that never stepped",
                         [](const R& of) {
                           std::vector<LineOf> lines;
-                          for (const CodePlace& place : RecordingOf(of).waiting) lines.push_back({place});
+                          for (const CodePlace& place : RecordingOf(of).waiting) lines.push_back({&place});
                           return lines;
                         }))
         .Group("oom", "the request that ended it; null: it did not run out of memory",
                Fields<R>()
-                   .Has("asked", "", [](const R& of) { return of.report.oom->asked; })
-                   .Has("free", "", [](const R& of) { return of.report.oom->free; })
-                   .Has("held", "", [](const R& of) { return of.report.oom->held; })
-                   .Has("place", "", [](const R& of) { return of.report.oom->place; })
-                   .Has("step", "", [](const R& of) { return of.report.moment.step; })
-                   .Has("phase", "", [](const R& of) { return of.report.moment.phase; })
-                   .Has("with_gradients", "of an evaluation: it keeps what a backward would want",
-                        [](const R& of) { return of.report.moment.keeps_graphs; })
-                   .Has("largest_refused", "", [](const R& of) { return of.report.card.largest_refused; }),
+                   .Has("asked", "", &R::report, &ScriptReport::oom, &RecordedRefusal::asked)
+                   .Has("free", "", &R::report, &ScriptReport::oom, &RecordedRefusal::free)
+                   .Has("held", "", &R::report, &ScriptReport::oom, &RecordedRefusal::held)
+                   .Has("place", "", &R::report, &ScriptReport::oom, &RecordedRefusal::place)
+                   .Has("step", "", &R::report, &ScriptReport::moment, &HighMoment::step)
+                   .Has("phase", "", &R::report, &ScriptReport::moment, &HighMoment::phase)
+                   .Has("with_gradients", "of an evaluation: it keeps what a backward would want", &R::report,
+                        &ScriptReport::moment, &HighMoment::keeps_graphs)
+                   .Has("largest_refused", "", &R::report, &ScriptReport::card, &CardLog::largest_refused),
                refused)
+        .Has("next", "of one that ran out of memory: a second run, on a card that is never full", &R::report,
+             &ScriptReport::next)
+        .Has("ranks", "", &R::report, &ScriptReport::processes)
+        .Has("together", "what several processes held of one card at once, beside a context each", &R::report,
+             &ScriptReport::together)
         .Has(
-            "next", "of one that ran out of memory: a second run, on a card that is never full",
-            [](const R& of) -> const auto& { return of.report.next; })
-        .Has(
-            "ranks", "", [](const R& of) -> const auto& { return of.report.processes; })
-        .Has(
-            "together", "what several processes held of one card at once, beside a context each",
-            [](const R& of) -> const auto& { return of.report.together; })
-        .Has(
-            "largest", "of --largest", [](const R& of) -> const auto& { return of.largest; })
-        .Has(
-            "uncovered", "", [](const R& of) -> const auto& { return of.report.card.uncovered; })
-        .Has(
-            "value_dependent", "", [](const R& of) -> const auto& { return RecordingOf(of).by_value; })
-        .Has(
-            "notes", "", [](const R& of) -> const auto& { return of.report.notes; });
+            "largest", "of --largest", [](const R& of) -> const auto& { return *of.largest; })
+        .Has("uncovered", "", &R::report, &ScriptReport::card, &CardLog::uncovered)
+        .Has("value_dependent", "", RecordingOf, &Recording::by_value)
+        .Has("notes", "", &R::report, &ScriptReport::notes);
   }
 };
 
@@ -261,9 +242,7 @@ template <>
 struct Described<RealRun> {
   static constexpr const char* kName = "";
   static Fields<RealRun> Make() {
-    return Fields<RealRun>().Has("card", "", &RealRun::card).Has("run", "", [](const RealRun& real) {
-      return RunOf{real.report};
-    });
+    return Fields<RealRun>().Has("card", "", &RealRun::card).Has("run", "", &RealRun::report, As<RunOf>);
   }
 };
 
@@ -274,9 +253,7 @@ struct Described<ScriptTried> {
     return Fields<ScriptTried>()
         .Has("change", "", &ScriptTried::change)
         .Has("changed", "", &ScriptTried::changed)
-        .Has("run", "", [](const ScriptTried& tried) {
-          return tried.report ? std::optional<RunOf>(RunOf{*tried.report}) : std::nullopt;
-        });
+        .Has("run", "", Where(&ScriptTried::report, As<RunOf>));
   }
 };
 
@@ -293,14 +270,11 @@ struct Described<OneRun> {
   static constexpr const char* kName = "one";
   static Fields<OneRun> Make() {
     return Fields<OneRun>()
-        .All<RunOf>([](const OneRun& of) { return OfVaried(of.answer.first()); })
-        .May(
-            "real", "the same command on a card that is there",
-            [](const OneRun& of) -> const auto& { return of.answer.real; })
-        .May(
-            "tried", "the command with changes", [](const OneRun& of) -> const auto& { return of.answer.tried; })
+        .All<RunOf>(&OneRun::answer, &RunAnswer::first, OfVaried)
+        .May("real", "the same command on a card that is there", &OneRun::answer, &RunAnswer::real)
+        .May("tried", "the command with changes", &OneRun::answer, &RunAnswer::tried)
         .May("advice", "of --try: which change to make", [](const OneRun& of) {
-          const RunAnswer& answer = of.answer;
+          const RunAnswer& answer = *of.answer;
           return answer.tried ? std::optional(TriedAdvice(*answer.tried, answer.first().report)) : std::nullopt;
         });
   }
@@ -312,13 +286,12 @@ struct Described<RunTable> {
   static Fields<RunTable> Make() {
     return Fields<RunTable>()
         .Has("schema", kRunSchema, [](const RunTable&) { return std::string_view(kRunSchema); })
-        .Has(
-            "vary", "", [](const RunTable& of) -> const auto& { return of.answer.runs; })
-        .Has("laws", "", [](const RunTable& of) { return LawsOf(of.answer.runs); });
+        .Has("vary", "", &RunTable::answer, &RunAnswer::runs)
+        .Has("laws", "", [](const RunTable& of) { return LawsOf(of.answer->runs); });
   }
 };
 
-Json ToJson(const RunAnswer& answer) { return answer.is_table ? JsonOf(RunTable{answer}) : JsonOf(OneRun{answer}); }
+Json ToJson(const RunAnswer& answer) { return answer.is_table ? JsonOf(RunTable{&answer}) : JsonOf(OneRun{&answer}); }
 
 Json RunSchema() {
   SchemaParts parts;

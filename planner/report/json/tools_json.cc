@@ -18,60 +18,31 @@ struct Described<StreamDifference> {
   }
 };
 
-namespace {
-
-// Read of the stream.
-template <typename Member>
-auto Stream(Member member) {
-  return [member](const ReplayReport& of) { return of.stream.*member; };
-}
-
-// Of a schedule that was found.
-template <typename Get>
-auto Found(Get get) {
-  return [get](const RematReport& of) { return of.answer.outcome ? std::optional(get(of.answer)) : std::nullopt; };
-}
-
-struct BoundsOf {
-  const RematAnswer& answer;
-};
-
-}  // namespace
-
 template <>
 struct Described<ReplayReport> {
   static constexpr const char *kName = "", *kAnswer = "replay", *kTitle = "what a stream of requests takes";
   static Fields<ReplayReport> Make() {
+    using R = ReplayReport;
     using P = StreamPeak;
-    return Fields<ReplayReport>()
-        .Has("file", "", &ReplayReport::file)
-        .Has("allocator_conf", "", &ReplayReport::allocator_conf)
-        .Has("gpu_memory", "null: a card that is never full", &ReplayReport::gpu_memory)
-        .Has("rows", "", Stream(&P::rows))
-        .Has("allocations", "", Stream(&P::allocations))
-        .Has("frees", "", Stream(&P::frees))
-        .Has("cache_releases", "empty_cache()", Stream(&P::cache_releases))
-        .Has("out_of_memory", "requests that were refused", Stream(&P::out_of_memory))
-        .Has("first_refused_line", "", Stream(&P::refused_line))
-        .Has("retries", "times that cached blocks were given back", Stream(&P::retries))
-        .Has("segments", "the most at one time", Stream(&P::segments))
-        .Has("before", "of a trace: from before the step", Stream(&P::before))
-        .Has("peak", "", Stream(&P::peak))
-        .Has("peak_line", "the first at which allocated is highest; 0: nothing was allocated", Stream(&P::peak_line))
-        .Has("end", "", Stream(&P::end))
-        .Has("checked", "rows that were compared and equal", Stream(&P::checked))
-        .Has("difference", "where the check stopped", Stream(&P::difference));
-  }
-};
-
-template <>
-struct Described<BoundsOf> {
-  static constexpr const char* kName = "";
-  static Fields<BoundsOf> Make() {
-    return Fields<BoundsOf>()
-        .Has("working_set", "of the peak", [](const BoundsOf& of) { return of.answer.working_set; })
-        .Has("cuts", "of the cost", [](const BoundsOf& of) { return of.answer.cut_bound; })
-        .Has("temporal_knapsack", "of the cost", [](const BoundsOf& of) { return of.answer.gap_bound; });
+    return Fields<R>()
+        .Has("file", "", &R::file)
+        .Has("allocator_conf", "", &R::allocator_conf)
+        .Has("gpu_memory", "null: a card that is never full", &R::gpu_memory)
+        .Has("rows", "", &R::stream, &P::rows)
+        .Has("allocations", "", &R::stream, &P::allocations)
+        .Has("frees", "", &R::stream, &P::frees)
+        .Has("cache_releases", "empty_cache()", &R::stream, &P::cache_releases)
+        .Has("out_of_memory", "requests that were refused", &R::stream, &P::out_of_memory)
+        .Has("first_refused_line", "", &R::stream, &P::refused_line)
+        .Has("retries", "times that cached blocks were given back", &R::stream, &P::retries)
+        .Has("segments", "the most at one time", &R::stream, &P::segments)
+        .Has("before", "of a trace: from before the step", &R::stream, &P::before)
+        .Has("peak", "", &R::stream, &P::peak)
+        .Has("peak_line", "the first at which allocated is highest; 0: nothing was allocated", &R::stream,
+             &P::peak_line)
+        .Has("end", "", &R::stream, &P::end)
+        .Has("checked", "rows that were compared and equal", &R::stream, &P::checked)
+        .Has("difference", "where the check stopped", &R::stream, &P::difference);
   }
 };
 
@@ -79,16 +50,23 @@ template <>
 struct Described<RematReport> {
   static constexpr const char *kName = "", *kAnswer = "solve", *kTitle = "a schedule, and how good it is at least";
   static Fields<RematReport> Make() {
-    return Fields<RematReport>()
-        .Has("budget", "", [](const RematReport& of) { return of.answer.budget; })
-        .Has("peak", "null: no schedule was found", Found([](const RematAnswer& of) { return of.outcome->peak; }))
-        .Has("cost", "", Found([](const RematAnswer& of) { return of.outcome->cost; }))
-        .Has("extra", "of recomputing", Found([](const RematAnswer& of) { return of.extra(); }))
-        .Has("bound", "no schedule costs less", [](const RematReport& of) { return of.answer.bound; })
-        .Has("gap", "", Found([](const RematAnswer& of) { return of.gap(); }))
-        .Has("proved_optimal", "", [](const RematReport& of) { return of.answer.proved_optimal(); })
-        .Has("seconds", "that it took", &RematReport::seconds)
-        .Has("bounds", "", [](const RematReport& of) { return BoundsOf{of.answer}; });
+    using R = RematReport;
+    using A = RematAnswer;
+    const auto found = [](const R& of) { return of.answer.outcome ? &of.answer : nullptr; };
+    return Fields<R>()
+        .Has("budget", "", &R::answer, &A::budget)
+        .Has("peak", "null: no schedule was found", Where(found, &A::outcome, &RematOutcome::peak))
+        .Has("cost", "", Where(found, &A::outcome, &RematOutcome::cost))
+        .Has("extra", "of recomputing", Where(found, &A::extra))
+        .Has("bound", "no schedule costs less", &R::answer, &A::bound)
+        .Has("gap", "", Where(found, &A::gap))
+        .Has("proved_optimal", "", &R::answer, &A::proved_optimal)
+        .Has("seconds", "that it took", &R::seconds)
+        .Group("bounds", "",
+               Fields<R>()
+                   .Has("working_set", "of the peak", &R::answer, &A::working_set)
+                   .Has("cuts", "of the cost", &R::answer, &A::cut_bound)
+                   .Has("temporal_knapsack", "of the cost", &R::answer, &A::gap_bound));
   }
 };
 

@@ -7,17 +7,17 @@ namespace {
 
 // An event of a trace; of none, where the trace is over.
 struct EventAt {
-  const Trace& trace;
+  const Trace* trace;
   size_t event;
-  const TraceEvent& operator*() const { return trace[event]; }
+  const TraceEvent& operator*() const { return (*trace)[event]; }
 };
 std::optional<EventAt> EventOf(const Trace& trace, size_t event) {
-  return event < trace.size() ? std::optional<EventAt>(EventAt{trace, event}) : std::nullopt;
+  return event < trace.size() ? std::optional(EventAt{&trace, event}) : std::nullopt;
 }
 
 struct HunkOf {
-  const TraceReport& report;
-  const TraceHunk& hunk;
+  const TraceReport* report;
+  const TraceHunk* hunk;
 };
 
 std::string_view KindOf(bool birth) { return birth ? "alloc" : "free"; }
@@ -34,14 +34,14 @@ struct Described<EventAt> {
   static Fields<EventAt> Make() {
     using E = EventAt;
     return Fields<E>()
-        .Has("event", "", [](const E& at) { return static_cast<int64_t>(at.event); })
-        .Has("kind", "alloc or free", [](const E& at) { return KindOf((*at).birth); })
-        .Has("bytes", "of the block", [](const E& at) { return (*at).bytes; })
-        .Has("phase", "", [](const E& at) { return (*at).phase; })
-        .Has("module", "the innermost, in the forward", [](const E& at) { return (*at).module; })
-        .Has("autograd_node", "in the backward", [](const E& at) { return (*at).autograd_node; })
-        .Has("operator", "", [](const E& at) { return (*at).op; })
-        .Has("layer", "", [](const E& at) { return (*at).layer; });
+        .Has("event", "", &E::event)
+        .Has("kind", "alloc or free", &TraceEvent::birth, KindOf)
+        .Has("bytes", "of the block", &TraceEvent::bytes)
+        .Has("phase", "", &TraceEvent::phase)
+        .Has("module", "the innermost, in the forward", &TraceEvent::module)
+        .Has("autograd_node", "in the backward", &TraceEvent::autograd_node)
+        .Has("operator", "", &TraceEvent::op)
+        .Has("layer", "", &TraceEvent::layer);
   }
 };
 
@@ -51,10 +51,10 @@ struct Described<HunkOf> {
   static Fields<HunkOf> Make() {
     using H = HunkOf;
     return Fields<H>()
-        .Has("ours", "", [](const H& of) { return EventOf(of.report.ours, of.hunk.ours); })
-        .Has("recorded", "", [](const H& of) { return EventOf(of.report.recorded, of.hunk.recorded); })
-        .Has("only_ours", "so many events", [](const H& of) { return static_cast<int64_t>(of.hunk.ours_count); })
-        .Has("only_recorded", "", [](const H& of) { return static_cast<int64_t>(of.hunk.recorded_count); });
+        .Has("ours", "", [](const H& of) { return EventOf(of.report->ours, of.hunk->ours); })
+        .Has("recorded", "", [](const H& of) { return EventOf(of.report->recorded, of.hunk->recorded); })
+        .Has("only_ours", "so many events", &H::hunk, &TraceHunk::ours_count)
+        .Has("only_recorded", "", &H::hunk, &TraceHunk::recorded_count);
   }
 };
 
@@ -80,7 +80,7 @@ struct Described<TraceLevels> {
         .Has("before", "", &L::before)
         .Has("peak", "", &L::peak)
         .Has("after", "", &L::after)
-        .Has("peak_event", "", [](const L& of) { return static_cast<int64_t>(of.peak_event); });
+        .Has("peak_event", "", &L::peak_event);
   }
 };
 
@@ -91,12 +91,12 @@ struct Described<OperatorDifference> {
     using D = OperatorDifference;
     return Fields<D>()
         .Has("phase", "", &D::phase)
-        .Has("kind", "alloc or free", [](const D& row) { return KindOf(row.birth); })
+        .Has("kind", "alloc or free", &D::birth, KindOf)
         .Has("operator", "of a free: what had allocated the block", &D::op)
-        .Has("only_ours", "so many", [](const D& row) { return row.ours.count; })
-        .Has("only_ours_bytes", "", [](const D& row) { return row.ours.bytes; })
-        .Has("only_recorded", "so many", [](const D& row) { return row.recorded.count; })
-        .Has("only_recorded_bytes", "", [](const D& row) { return row.recorded.bytes; });
+        .Has("only_ours", "so many", &D::ours, &OperatorDifference::Side::count)
+        .Has("only_ours_bytes", "", &D::ours, &OperatorDifference::Side::bytes)
+        .Has("only_recorded", "so many", &D::recorded, &OperatorDifference::Side::count)
+        .Has("only_recorded_bytes", "", &D::recorded, &OperatorDifference::Side::bytes);
   }
 };
 
@@ -106,25 +106,23 @@ struct Described<TraceReport> {
   static Fields<TraceReport> Make() {
     using R = TraceReport;
     return Fields<R>()
-        .Has("equal", "", [](const R& of) { return of.comparison.equal(); })
+        .Has("equal", "", &R::comparison, &TraceComparison::equal)
         .Has("model", "", &R::model)
         .Has("recorded", "its file", &R::file)
         .Has("step", "", &R::step)
         .Has("batch", "", &R::batch)
-        .Has("spec", "the options behind the answer", [](const R& of) { return SpecOf{of.spec}; })
+        .Has("spec", "the options behind the answer", &R::spec)
         .Group("events", "so many",
-               Fields<R>()
-                   .Has("ours", "", [](const R& of) { return EventCount(of.ours); })
-                   .Has("recorded", "", [](const R& of) { return EventCount(of.recorded); }))
+               Fields<R>().Has("ours", "", &R::ours, EventCount).Has("recorded", "", &R::recorded, EventCount))
         .Group("large_blocks", "of 64 KiB and more",
                Fields<R>()
-                   .Has("births", "", [](const R& of) { return of.comparison.births; })
-                   .Has("deaths", "", [](const R& of) { return of.comparison.deaths; }))
+                   .Has("births", "", &R::comparison, &TraceComparison::births)
+                   .Has("deaths", "", &R::comparison, &TraceComparison::deaths))
         .Group("allocated", "bytes of the blocks that they were given: max_memory_allocated()",
                Fields<R>()
-                   .Has("ours", "", [](const R& of) { return Known(of.comparison.ours); })
-                   .Has("recorded", "", [](const R& of) { return Known(of.comparison.recorded); }))
-        .Has("swapped", "frees of another block of the same size", [](const R& of) { return of.comparison.swapped; })
+                   .Has("ours", "", &R::comparison, &TraceComparison::ours, Known)
+                   .Has("recorded", "", &R::comparison, &TraceComparison::recorded, Known))
+        .Has("swapped", "frees of another block of the same size", &R::comparison, &TraceComparison::swapped)
         .Has("first_swapped_event", "",
              [](const R& of) {
                const TraceComparison& comparison = of.comparison;
@@ -136,10 +134,10 @@ struct Described<TraceReport> {
         .Has("places", "where the two part",
              [](const R& of) {
                std::vector<HunkOf> hunks;
-               for (const TraceHunk& hunk : of.comparison.hunks) hunks.push_back({of, hunk});
+               for (const TraceHunk& hunk : of.comparison.hunks) hunks.push_back({&of, &hunk});
                return hunks;
              })
-        .Has("differences", "by operator, most bytes first", [](const R& of) { return of.comparison.differences; })
+        .Has("differences", "by operator, most bytes first", &R::comparison, &TraceComparison::differences)
         .Has("notes", "", &R::notes);
   }
 };

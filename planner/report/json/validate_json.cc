@@ -1,6 +1,7 @@
 #include "planner/report/json/parts.h"
 #include "planner/report/json/schemas.h"
 #include "planner/report/parts/bottleneck.h"
+#include "planner/report/parts/breakdown.h"
 #include "planner/report/validate.h"
 
 namespace vramplan {
@@ -32,14 +33,6 @@ struct Described<AtContext<T>> {
 };
 
 template <>
-struct Described<ContextBand> {
-  static constexpr const char* kName = "";
-  static Fields<ContextBand> Make() {
-    return Fields<ContextBand>().All<Band>(EndsOf).Has("source", "", &ContextBand::source);
-  }
-};
-
-template <>
 struct Described<Refusal> {
   static constexpr const char* kName = "";
   static Fields<Refusal> Make() {
@@ -59,7 +52,7 @@ struct Described<CardTry> {
     return Fields<T>()
         .Has("batch", "", &T::batch)
         .Has("end", "ran, out-of-memory, disturbed or failed", &T::end)
-        .Has("levels", "as the allocator counted on the card", [](const T& of) { return of.peak.peak; })
+        .Has("levels", "as the allocator counted on the card", &T::peak, &Peak::peak)
         .Has("free_memory_fell", "by so much, without what others took", &T::FellInside)
         .Has("refusal", "", &T::refusal)
         .Has("failed_at", "what did not get its memory", &T::at)
@@ -87,7 +80,7 @@ struct Described<CardMoment> {
     using M = CardMoment;
     return Fields<M>()
         .Has("moment", "", &M::kind)
-        .Has("event", "", [](const M& of) { return static_cast<int64_t>(of.event); })
+        .Has("event", "", &M::event)
         .Has("reserved", "", &M::reserved)
         .Has("free", "", &M::free)
         .Has("used", "", &M::used)
@@ -125,11 +118,11 @@ namespace {
 Fields<ValidateReport> PredictedFields() {
   using R = ValidateReport;
   return Fields<R>()
-      .All<Levels>([](const R& of) { return of.prediction.peak.peak; })
-      .Has("device", "", [](const R& of) { return of.prediction.peak.peak.reserved + of.prediction.context.likely; })
-      .Has("context", "", [](const R& of) { return of.prediction.context; })
-      .Has("fits", "", [](const R& of) { return of.prediction.fits; })
-      .Has("largest_batch", "", [](const R& of) { return of.prediction.largest; })
+      .All<Levels>(&R::prediction, &Prediction::peak, &Peak::peak)
+      .Has("device", "", [](const R& of) { return DeviceBytes(of.prediction.peak, of.prediction.context.likely); })
+      .Has("context", "", &R::prediction, &Prediction::context)
+      .Has("fits", "", &R::prediction, &Prediction::fits)
+      .Has("largest_batch", "", &R::prediction, &Prediction::largest)
       .Has("allocations", "of the step at the batch", &R::allocations)
       .Has("bytes_written", "", &R::written);
 }
@@ -146,19 +139,19 @@ std::map<std::string, TimedWork> Written(const ValidateReport& report) {
 Fields<ValidateReport> ObservedFields() {
   using R = ValidateReport;
   return Fields<R>()
-      .Has("run", "at the batch", [](const R& of) { return of.seen->run; })
-      .Has("blocks_written", "", [](const R& of) { return of.seen->run.blocks; })
-      .Has("segments_taken", "", [](const R& of) { return of.seen->run.segments; })
+      .Has("run", "at the batch", &R::seen, &Observation::run)
+      .Has("blocks_written", "", &R::seen, &Observation::run, &CardTry::blocks)
+      .Has("segments_taken", "", &R::seen, &Observation::run, &CardTry::segments)
       .Has("written", "by phase", Written)
-      .Has("moments", "", [](const R& of) { return of.seen->run.moments; })
-      .Has("context", "what is taken before the first tensor", [](const R& of) { return of.seen->context; })
-      .Has("device_from_inside", "at the peak, of cuMemGetInfo", [](const R& of) { return of.seen->inside; })
-      .Has("device_from_outside", "at the peak, of NVML", [](const R& of) { return of.seen->outside; })
+      .Has("moments", "", &R::seen, &Observation::run, &CardTry::moments)
+      .Has("context", "what is taken before the first tensor", &R::seen, &Observation::context)
+      .Has("device_from_inside", "at the peak, of cuMemGetInfo", &R::seen, &Observation::inside)
+      .Has("device_from_outside", "at the peak, of NVML", &R::seen, &Observation::outside)
       .Has("largest_batch", "null: the search was stopped",
            [](const R& of) { return of.seen->found.stopped ? std::nullopt : std::optional(of.seen->found.largest); })
-      .Has("first_failing_batch", "", [](const R& of) { return of.seen->found.failed; })
-      .Has("largest_batch_predicted_with_this_context", "", [](const R& of) { return of.seen->largest_predicted; })
-      .Has("tries", "of the search for the largest batch", [](const R& of) { return of.seen->tries; })
+      .Has("first_failing_batch", "", &R::seen, &Observation::found, &FailingBatch::failed)
+      .Has("largest_batch_predicted_with_this_context", "", &R::seen, &Observation::largest_predicted)
+      .Has("tries", "of the search for the largest batch", &R::seen, &Observation::tries)
       .Has("left_behind", "when the session was over; null: the driver does not say", &R::left_behind);
 }
 
@@ -173,20 +166,20 @@ struct Described<ValidateReport> {
     return Fields<R>()
         .Has("verdict", "agrees, differs, stopped or dry-run",
              [](const R& of) { return of.seen ? Name(of.judgement.agreement) : std::string_view("dry-run"); })
-        .Has("reason", "", [](const R& of) { return of.judgement.reason; })
-        .Has("model", "", [](const R& of) { return of.head.model; })
+        .Has("reason", "", &R::judgement, &Judgement::reason)
+        .Has("model", "", &R::head, &AnswerHead::model)
         .Group("gpu", "",
                Fields<R>()
-                   .Has("name", "", [](const R& of) { return of.device.name; })
+                   .Has("name", "", &R::device, &Device::name)
                    .Has("card", "its number here; null: a dry run", &R::card)
-                   .Has("usable_bytes", "", [](const R& of) { return of.device.usable; })
-                   .Has("driver", "", [](const R& of) { return of.driver.driver; })
-                   .Has("cuda", "", [](const R& of) { return of.driver.cuda; }))
-        .Has("spec", "the options behind the answer", [](const R& of) { return SpecOf{of.head.spec}; })
-        .Has("batch", "", [](const R& of) { return of.prediction.batch; })
+                   .Has("usable_bytes", "", &R::device, &Device::usable)
+                   .Has("driver", "", &R::driver, &DriverFacts::driver)
+                   .Has("cuda", "", &R::driver, &DriverFacts::cuda))
+        .Has("spec", "the options behind the answer", &R::head, &AnswerHead::spec)
+        .Has("batch", "", &R::prediction, &Prediction::batch)
         .Group("limits", "of what is taken of the card",
                Fields<R>()
-                   .Has("margin", "left alone", [](const R& of) { return of.limits.margin; })
+                   .Has("margin", "left alone", &R::limits, &CardLimits::margin)
                    .Has("max_bytes", "",
                         [](const R& of) {
                           return of.limits.most == Bytes::Max() ? std::nullopt : std::optional(of.limits.most);

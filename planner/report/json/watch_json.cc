@@ -73,18 +73,18 @@ struct Described<WatchReport> {
     const auto predicted = [](const R& of) { return of.prediction.has_value(); };
     return Fields<R>()
         .Has("run", "a process, or the command", &R::run)
-        .Has("end", "", [](const R& of) { return of.result.end; })
-        .Has("error", "", [](const R& of) { return of.result.error; })
+        .Has("end", "", &R::result, &WatchResult::end)
+        .Has("error", "", &R::result, &WatchResult::error)
         .Has("exit_code", "", &R::exit_code)
         .Has("signal", "that ended the command", &R::signal)
         .Has("gpu", "the name of the busiest card", &R::card)
-        .Has("card", "its number", [](const R& of) { return of.result.busiest().card; })
-        .Has("cards", "", [](const R& of) { return of.result.cards; })
+        .Has("card", "its number", &R::result, &WatchResult::busiest, &Watched::card)
+        .Has("cards", "", &R::result, &WatchResult::cards)
         .Group("predicted", "of --model",
                Fields<R>()
-                   .Has("model", "", [](const R& of) { return of.estimate->head.model; })
-                   .Has("spec", "", [](const R& of) { return SpecOf{of.estimate->head.spec}; })
-                   .All<Levels>([](const R& of) { return of.prediction->levels; })
+                   .Has("model", "", &R::estimate, &Estimate::head, &AnswerHead::model)
+                   .Has("spec", "", &R::estimate, &Estimate::head, &AnswerHead::spec)
+                   .All<Levels>(&R::prediction, &WatchPrediction::levels)
                    .Has("context", "",
                         [](const R& of) {
                           const WatchPrediction& p = *of.prediction;

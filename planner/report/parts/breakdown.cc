@@ -9,11 +9,6 @@
 namespace vramplan {
 namespace {
 
-std::string Percent(Bytes part, Bytes whole) {
-  if (whole == Bytes()) return "";
-  return Formatted("%.1f %%", 100.0 * static_cast<double>(part.count()) / static_cast<double>(whole.count()));
-}
-
 double ShareOf(Bytes part, Bytes whole) {
   return whole == Bytes() ? 0 : static_cast<double>(part.count()) / static_cast<double>(whole.count());
 }
@@ -93,7 +88,7 @@ std::string PrintBreakdown(const std::vector<BreakdownColumn>& columns, Bytes co
   for (size_t r = 0; r < rows.front().size(); ++r) {
     std::vector<std::string> cells = {rows.front()[r].name};
     for (const auto& column : rows) cells.push_back(ToString(column[r].bytes));
-    cells.push_back(Percent(shared[r].bytes, whole));
+    cells.push_back(PartText(shared[r].bytes, whole));
     cells.push_back(Bar(ShareOf(shared[r].bytes, whole), 24, style.unicode));
     table.AddRow(std::move(cells));
   }

@@ -16,19 +16,6 @@ constexpr int64_t kBelowPercent = 5, kAbovePercent = 8;
 
 Bytes BandPercent(Bytes bytes, int64_t percent) { return Bytes::Of(bytes.count() / 100 * percent); }
 
-struct NamedBand {
-  std::string name;  // as printed
-  const char* key;   // in JSON
-  Band band;
-};
-
-std::vector<NamedBand> RowsOf(const DeviceBand& band) {
-  std::vector<NamedBand> rows = {{"reserved", "reserved", band.reserved}};
-  if (band.convolutions) rows.push_back({"cuDNN workspaces", "cudnn_workspaces", *band.convolutions});
-  rows.push_back({"CUDA context and kernels", "context", band.context});
-  return rows;
-}
-
 }  // namespace
 
 Band& Band::operator+=(const Band& other) {
@@ -38,13 +25,20 @@ Band& Band::operator+=(const Band& other) {
   return *this;
 }
 
-Band DeviceBand::device() const {
+Band SumOfBands(const std::vector<BandRow>& rows) {
   Band sum;
-  for (const NamedBand& row : RowsOf(*this)) {
-    CHECK(row.band.low <= row.band.likely && row.band.likely <= row.band.high);
-    sum += row.band;
+  for (const auto& [name, band] : rows) {
+    CHECK(band.low <= band.likely && band.likely <= band.high);
+    sum += band;
   }
   return sum;
+}
+
+std::vector<BandRow> DeviceBand::rows() const {
+  std::vector<BandRow> rows = {{"reserved", reserved}};
+  if (convolutions) rows.push_back({"cuDNN workspaces", *convolutions});
+  rows.push_back({"CUDA context and kernels", context});
+  return rows;
 }
 
 bool CudnnChooses(const Layers& layers, const TrainingSpec& spec) {
@@ -70,21 +64,24 @@ DeviceBand BandOf(Bytes reserved, const ReservedEnds& ends, const ContextBand& c
     band.convolutions = Band{Bytes(), Bytes(), std::max(MeasuredAbove(reserved), ends.high - reserved)};
   }
   band.context = {context.low, context.likely, context.high};
-  band.context_source = context.source;
   return band;
 }
 
-std::string PrintBand(const DeviceBand& band, const Style& style) {
+std::string PrintBands(const char* title, const std::vector<BandRow>& rows, const char* sum, const Style& style) {
   using enum TextTable::Align;
-  const Band device = band.device();
-  if (device.low == device.high) return "";
-  TextTable table({{"how sure", kLeft, true}, {"low", kRight}, {"likely", kRight}, {"high", kRight}});
-  for (const NamedBand& row : RowsOf(band)) {
-    table.AddRow({row.name, ToString(row.band.low), ToString(row.band.likely), ToString(row.band.high)});
-  }
+  TextTable table({{title, kLeft, true}, {"low", kRight}, {"likely", kRight}, {"high", kRight}});
+  const auto add = [&](const std::string& name, const Band& band) {
+    table.AddRow({name, ToString(band.low), ToString(band.likely), ToString(band.high)});
+  };
+  for (const auto& [name, band] : rows) add(name, band);
   table.AddRule();
-  table.AddRow({"on the device", ToString(device.low), ToString(device.likely), ToString(device.high)});
+  add(sum, SumOfBands(rows));
   return table.Print(style.width);
+}
+
+std::string PrintBand(const DeviceBand& band, const Style& style) {
+  const Band device = band.device();
+  return device.low == device.high ? "" : PrintBands("how sure", band.rows(), "on the device", style);
 }
 
 }  // namespace vramplan

@@ -28,12 +28,20 @@ struct Band {
   bool operator==(const Band&) const = default;
 };
 
+struct BandRow {
+  std::string name;
+  Band band;
+};
+// A table of them, whose last row is their sum, `sum`.
+std::string PrintBands(const char* title, const std::vector<BandRow>& rows, const char* sum, const Style& style);
+Band SumOfBands(const std::vector<BandRow>& rows);
+
 struct DeviceBand {
   Band reserved;
   std::optional<Band> convolutions;  // nothing: --cudnn-workspace was given, or nothing calls cuDNN
   Band context;
-  std::string context_source;
-  Band device() const;
+  std::vector<BandRow> rows() const;
+  Band device() const { return SumOfBands(rows()); }
 };
 
 // Whether a step's reserved bytes depend on what cuDNN picks, and how far.

@@ -20,10 +20,10 @@ constexpr Times kHoles{0.7, 2.5};
 
 Bytes Scaled(Bytes bytes, double by) { return Bytes::Of(std::llround(static_cast<double>(bytes.count()) * by)); }
 
-HostRow Sure(std::string name, Bytes bytes) { return {std::move(name), bytes, bytes, bytes}; }
+BandRow Sure(std::string name, Bytes bytes) { return {std::move(name), {bytes, bytes, bytes}}; }
 
-std::vector<HostRow> LoaderRows(const HostQuestion& question) {
-  std::vector<HostRow> rows;
+std::vector<BandRow> LoaderRows(const HostQuestion& question) {
+  std::vector<BandRow> rows;
   const LoaderQuestion& loader = question.loader;
   rows.push_back(Sure("the batch that the step takes", loader.sample * question.batch));
   if (loader.workers == 0) return rows;
@@ -34,12 +34,6 @@ std::vector<HostRow> LoaderRows(const HostQuestion& question) {
 }
 
 }  // namespace
-
-Band HostMemory::Sum(const std::vector<HostRow>& rows) const {
-  Band sum;
-  for (const HostRow& row : rows) sum += {row.low, row.likely, row.high};
-  return sum;
-}
 
 Bytes WaitingBatches(const LoaderQuestion& loader, int64_t batch) {
   return loader.sample * batch * loader.workers * loader.prefetch;
@@ -53,16 +47,16 @@ Bytes PinnedBatches(const LoaderQuestion& loader, int64_t batch) {
 
 HostMemory HostMemoryOf(const HostQuestion& question) {
   HostMemory host;
-  const HostRow process = Sure("Python and PyTorch, imported", kProcess);
-  const std::vector<HostRow> loader = LoaderRows(question);
+  const BandRow process = Sure("Python and PyTorch, imported", kProcess);
+  const std::vector<BandRow> loader = LoaderRows(question);
   host.beside = {process, Sure("the model, until it is moved", question.model)};
   host.beside.insert(host.beside.end(), loader.begin(), loader.end());
   host.on_cpu = {process,
-                 {"threads and code of the first step", Bytes(), kFirstStep, kFirstStep},
+                 {"threads and code of the first step", {Bytes(), kFirstStep, kFirstStep}},
                  Sure("tensors of the step", question.tensors),
-                 {"holes between them in malloc's heap", Bytes(), Scaled(question.passing, kHoles.likely),
-                  Scaled(question.passing, kHoles.high)}};
-  for (const HostRow& row : loader) {
+                 {"holes between them in malloc's heap",
+                  {Bytes(), Scaled(question.passing, kHoles.likely), Scaled(question.passing, kHoles.high)}}};
+  for (const BandRow& row : loader) {
     // The step's own batch is among its tensors, and nothing is pinned for a card that is not used.
     if (row.name.starts_with("the batch") || row.name.find("pinned") != std::string::npos) continue;
     host.on_cpu.push_back(row);
@@ -71,7 +65,7 @@ HostMemory HostMemoryOf(const HostQuestion& question) {
 }
 
 std::string CauseText(const CardBytes& card, const HostMemory& host) {
-  const Bytes on_cpu = host.Sum(host.on_cpu).likely;
+  const Bytes on_cpu = SumOfBands(host.on_cpu).likely;
   std::vector<std::pair<Bytes, std::string>> parts = {{card.context, "the CUDA context"},
                                                       {card.allocator, "the allocator's cache and rounding"},
                                                       {card.workspaces, "workspaces of the GPU's libraries"},
@@ -95,22 +89,9 @@ std::string CauseText(const CardBytes& card, const HostMemory& host) {
 }
 
 std::string PrintHost(const HostMemory& host, const Style& style) {
-  using enum TextTable::Align;
-  std::string text;
-  const auto add = [&](const char* title, const std::vector<HostRow>& rows) {
-    TextTable table({{title, kLeft, true}, {"low", kRight}, {"likely", kRight}, {"high", kRight}});
-    for (const HostRow& row : rows)
-      table.AddRow({row.name, ToString(row.low), ToString(row.likely), ToString(row.high)});
-    const Band sum = host.Sum(rows);
-    table.AddRule();
-    table.AddRow({"RAM", ToString(sum.low), ToString(sum.likely), ToString(sum.high)});
-    text += table.Print(style.width);
-  };
-  add("on the host, beside the card", host.beside);
-  text += "\n";
-  add("the whole step on the CPU", host.on_cpu);
-  if (!host.cause.empty()) text += "\n" + Wrapped(host.cause, style.width, "  ") + "\n";
-  return text;
+  const std::string text = PrintBands("on the host, beside the card", host.beside, "RAM", style) + "\n" +
+                           PrintBands("the whole step on the CPU", host.on_cpu, "RAM", style);
+  return host.cause.empty() ? text : text + "\n" + Wrapped(host.cause, style.width, "  ") + "\n";
 }
 
 }  // namespace vramplan

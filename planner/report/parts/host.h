@@ -35,16 +35,10 @@ struct LoaderQuestion {
   bool pinned = true;                 // pin_memory
 };
 
-struct HostRow {
-  std::string name;
-  Bytes low, likely, high;
-};
-
 struct HostMemory {
-  std::vector<HostRow> beside;  // the card
-  std::vector<HostRow> on_cpu;  // the whole step
+  std::vector<BandRow> beside;  // the card
+  std::vector<BandRow> on_cpu;  // the whole step
   std::string cause;            // why it fits there and not on the card, or what the card takes more; a sentence
-  Band Sum(const std::vector<HostRow>& rows) const;
 };
 
 // Bytes of batches that wait: at most prefetch batches a worker are asked for ahead, in shared memory, and as many lie

@@ -6,6 +6,7 @@
 #include "graph/base/check.h"
 #include "graph/base/text_table.h"
 #include "graph/layers/trained.h"
+#include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 namespace {
@@ -170,7 +171,7 @@ std::string PrintLayers(const std::vector<LayerRow>& rows, Mode mode, int most, 
   for (const size_t i : order) (printed.size() < static_cast<size_t>(most) ? printed : others).push_back(rows[i]);
   if (!others.empty()) {
     LayerRow rest = SumOf(others);
-    rest.name = std::to_string(others.size()) + (others.size() == 1 ? " other" : " others");
+    rest.name = Counted(static_cast<int64_t>(others.size()), "other");
     printed.push_back(rest);
   }
   TextTable table({{"biggest layers", kLeft, true},

@@ -4,6 +4,7 @@
 
 #include "graph/base/check.h"
 #include "graph/base/text_table.h"
+#include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 namespace {
@@ -27,24 +28,20 @@ std::string Picture(const Segment& segment) {
   return drawn;
 }
 
-std::string CountText(int count, const char* what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 std::string PrintFree(const FreeMemory& free, Bytes slack, const Style& style) {
   std::string text;
   const auto line = [&](const std::string& sentence) { text += Wrapped(sentence, style.width, "  ") + "\n"; };
   if (free.holes > Bytes()) {
-    line(ToString(free.holes) + " in holes of " + CountText(free.torn, "segment") + ": nothing larger than " +
+    line(ToString(free.holes) + " in holes of " + Counted(free.torn, "segment") + ": nothing larger than " +
          ToString(free.largest_hole) +
          " fits there, and no segment goes back to the driver before its live blocks die");
   }
   if (free.whole_segments > Bytes()) {
-    line(ToString(free.whole_segments) + " in " + CountText(free.whole, "segment") +
+    line(ToString(free.whole_segments) + " in " + Counted(free.whole, "segment") +
          " wholly free: cached, and given back when the card is full");
   }
   if (free.small_pool > Bytes()) {
-    line(ToString(free.small_pool) + " in " + CountText(free.small, "segment") +
+    line(ToString(free.small_pool) + " in " + Counted(free.small, "segment") +
          " of the small pool: only for requests of up to 1 MiB");
   }
   if (slack > Bytes()) {

@@ -15,7 +15,7 @@ namespace {
 // A coefficient is a size, and below a byte a number.
 std::string CoefficientText(double bytes) {
   if (std::abs(bytes) < 1) return Formatted("%.2f B", bytes);
-  return bytes < 0 ? "-" + ToString(Bytes::Of(std::llround(-bytes))) : ToString(Bytes::Of(std::llround(bytes)));
+  return SignedText(Bytes::Of(std::llround(bytes)));
 }
 
 std::optional<int64_t> WholeNumber(const std::string& text) {

@@ -4,6 +4,7 @@
 #include "graph/base/text_table.h"
 #include "planner/report/calibration.h"
 #include "planner/report/parts/model_facts.h"
+#include "planner/report/probe.h"
 #include "planner/report/writing/numbers.h"
 
 namespace vramplan {
@@ -73,23 +74,6 @@ std::string PrintMemory(const Calibration& made, const Style& style) {
   return table.Print(style.width);
 }
 
-std::string PrintLoads(const MeasuredLoads& loads, const Style& style) {
-  TextTable table({{"loads", kLeft, true}, {"bytes", kRight}});
-  Bytes sum;
-  const auto add = [&](const char* name, const std::optional<Bytes>& bytes) {
-    if (!bytes) return;
-    sum += *bytes;
-    table.AddRow({name, ToString(*bytes)});
-  };
-  add("CUDA context", loads.context);
-  add("first kernel", loads.kernel);
-  add("cuBLAS", loads.cublas);
-  add("cuDNN", loads.cudnn);
-  table.AddRule();
-  table.AddRow({"sum", ToString(sum)});
-  return table.Print(style.width);
-}
-
 std::string PrintFits(const std::vector<FittedRate>& fits, const Style& style) {
   TextTable table(
       {{"fits", kLeft, true}, {"rate", kRight}, {"launch", kRight}, {"residual", kRight}, {"samples", kRight}});
@@ -115,12 +99,12 @@ std::string ConvolutionsText(const CalibrationReport& report) {
 std::string PrintCalibration(const CalibrationReport& report, const Style& style) {
   const Calibration& made = report.made;
   std::string text = CalibrationVerdict(report) + "\n\n" + PrintAgainst(report, style) + "\n" +
-                     PrintLoads(made.profile.loads.value_or(MeasuredLoads()), style) + "\n" + PrintMemory(made, style);
+                     PrintLoads("loads", made.profile.loads.value_or(MeasuredLoads()), style.width, 2) + "\n" +
+                     PrintMemory(made, style);
   if (!made.profile.fits.empty()) text += "\n" + PrintFits(made.profile.fits, style);
   if (!made.profile.convolutions.empty()) text += "\n" + Wrapped(ConvolutionsText(report), style.width, "  ") + "\n";
   if (!made.unknown.empty()) text += "\n";
-  for (const std::string& line : made.unknown)
-    text += "  " + Wrapped("not known: " + line, style.width - 2, "    ") + "\n";
+  for (const std::string& line : made.unknown) text += Indented("not known: " + line, style);
   return text;
 }
 

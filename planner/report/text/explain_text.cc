@@ -209,11 +209,8 @@ std::string PrintShares(const ExplainReport& report, const Style& style) {
   const std::vector<ShareRow> rows = ShareRows(report);
   if (rows.empty()) return "";
   TextTable table({{"when it failed", kLeft}, {"", kRight}, {"", kRight}});
-  const double capacity = static_cast<double>(report.message.capacity->count());
-  for (const ShareRow& row : rows) {
-    table.AddRow({row.name, ToString(row.bytes),
-                  Formatted("%.1f %%", 100.0 * static_cast<double>(row.bytes.count()) / capacity)});
-  }
+  for (const ShareRow& row : rows)
+    table.AddRow({row.name, ToString(row.bytes), PartText(row.bytes, *report.message.capacity)});
   table.AddRule();
   const std::string whole = report.message.pool.empty() ? "the card" : std::string(report.message.pool);
   table.AddRow({whole, ToString(*report.message.capacity), ""});
@@ -298,7 +295,7 @@ std::vector<ShareRow> ShareRows(const ExplainReport& report) {
 std::string PrintExplain(const ExplainReport& report, const Style& style) {
   std::string text = ExplainVerdictLine(report) + "\n";
   const auto line = [&](const std::string& said) {
-    if (!said.empty()) text += "  " + Wrapped(said, style.width - 2, "    ") + "\n";
+    if (!said.empty()) text += Indented(said, style);
   };
   const OutOfMemory& message = report.message;
   if (!message.node.empty()) line("requested by " + message.node + (message.op.empty() ? "" : " (" + message.op + ")"));

@@ -5,6 +5,7 @@
 #include "planner/report/parts/bottleneck.h"
 #include "planner/report/parts/breakdown.h"
 #include "planner/report/verdict.h"
+#include "planner/report/writing/numbers.h"
 #include "planner/report/writing/sparkline.h"
 
 namespace vramplan {
@@ -34,7 +35,6 @@ std::string Does(Mode mode) {
                                 : "infers";
 }
 
-Bytes Needs(const CardFit& card) { return DeviceBytes(card.peak, card.device.context.likely); }
 Bytes Has(const CardFit& card) { return card.device.available(); }
 
 // Why the likely value may not be the last word.
@@ -164,7 +164,7 @@ std::string VerdictLine(const Fit& fit) {
   const bool fits = card.verdict != Verdict::kDoesNotFit;
   const bool has_batch = head.model.has_batch;
   const std::string file = FileName(head.model.file), at_batch = " at batch " + std::to_string(head.batch);
-  const std::string needs = ToString(Needs(card)) + " of " + ToString(Has(card));
+  const std::string needs = ToString(card.Needs()) + " of " + ToString(Has(card));
   if (fit.kept) {
     return file + " " + Does(head.mode) + at_batch + " on " + PlaceText(head, card.device) + " until batch " +
            std::to_string(fit.kept->full - 1) + " of its loop: the graph of each batch is kept, " +
@@ -189,7 +189,7 @@ std::string VerdictLine(const Fit& fit) {
 
 std::string PrintServing(const Serving& serving, const Style& style) {
   std::string text = "\n" + PrintServingRows(serving.rows, style);
-  text += "  " + std::to_string(serving.sequences) + (serving.sequences == 1 ? " sequence" : " sequences");
+  text += "  " + Counted(serving.sequences, "sequence");
   if (serving.longest == 0) return text + " of " + std::to_string(kServedStep) + " tokens: not safe\n";
   text += " of up to " + std::to_string(serving.longest) + " tokens: safe";
   if (serving.most && *serving.most == serving.longest) text += " (the model has no more positions)";
@@ -197,8 +197,7 @@ std::string PrintServing(const Serving& serving, const Style& style) {
 }
 
 std::string CheckpointingText(const LadderRow& row) {
-  if (row.checkpointed == 0) return "none";
-  return std::to_string(row.checkpointed) + (row.checkpointed == 1 ? " module" : " modules");
+  return row.checkpointed == 0 ? "none" : Counted(static_cast<int64_t>(row.checkpointed), "module");
 }
 
 std::string PrintServingRows(const std::vector<Serving::Row>& rows, const Style& style) {
@@ -233,7 +232,7 @@ std::string PrintFit(const Fit& fit, const Style& style) {
     const Bottleneck& refused = *card.largest.bottleneck;
     add(style.verbose ? PrintBottleneck(fit, refused) : PrintBriefly(fit, refused, style.width - 2));
   }
-  add(PoolText(card.device, Needs(card)));
+  add(PoolText(card.device, card.Needs()));
   for (const Remedy& remedy : fit.remedies) add(RemedyText(remedy, head));
   if (style.verbose && !fit.kept) {
     for (const WhatIf& other : fit.what_if) add(WhatIfText(fit, other));
@@ -279,7 +278,7 @@ std::string PrintFitMatrix(const FitMatrix& matrix, const Style& style) {
                      " on " + std::to_string(count) + " of " + std::to_string(matrix.cards.size()) + " cards";
   if (head.ranks > 1) text += ", taken " + std::to_string(head.ranks) + " at a time";
   if (smallest != nullptr)
-    text += SmallestText(smallest->device.name, Needs(*smallest), Has(*smallest), smallest->verdict);
+    text += SmallestText(smallest->device.name, smallest->Needs(), Has(*smallest), smallest->verdict);
   text += "\n" + PrintSpec(head.spec, style) + "\n";
   TextTable table({{"--gpu"},
                    {"card", kLeft, true},
@@ -289,7 +288,7 @@ std::string PrintFitMatrix(const FitMatrix& matrix, const Style& style) {
                    {"safe batch", kRight},
                    {"may fit", kRight}});
   for (const CardFit& card : matrix.cards) {
-    table.AddRow({card.id, card.device.name, ToString(Has(card)), ToString(Needs(card)),
+    table.AddRow({card.id, card.device.name, ToString(Has(card)), ToString(card.Needs()),
                   std::string(Name(card.verdict)), card.safe_batch > 0 ? std::to_string(card.safe_batch) : "none",
                   LargestText(card.largest)});
   }

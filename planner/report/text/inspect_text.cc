@@ -8,16 +8,13 @@
 #include "planner/report/inspect.h"
 #include "planner/report/parts/inspect_parts.h"
 #include "planner/report/parts/model_facts.h"
+#include "planner/report/writing/numbers.h"
 #include "planner/spec/trained.h"
 
 namespace vramplan {
 namespace {
 
 using enum TextTable::Align;
-
-std::string Counted(int64_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 std::string PrintTensors(const Inspection& inspection, const std::string& header, const std::vector<TensorId>& ids,
                          const Style& style) {

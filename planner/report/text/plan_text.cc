@@ -18,9 +18,8 @@ std::string PercentText(double part, bool sign = false) {
 
 std::string Modules(const Plan& plan) {
   if (plan.checkpoint.empty()) return "none";
-  std::string text = std::to_string(plan.checkpoint.size()) + (plan.checkpoint.size() == 1 ? " module" : " modules");
-  if (plan.saved.empty()) return text;
-  return text + ", " + std::to_string(plan.saved.size()) + (plan.saved.size() == 1 ? " call" : " calls") + " saved";
+  const std::string text = Counted(static_cast<int64_t>(plan.checkpoint.size()), "module");
+  return plan.saved.empty() ? text : text + ", " + Counted(static_cast<int64_t>(plan.saved.size()), "call") + " saved";
 }
 
 // "16 modules checkpointed, 40 calls saved"
@@ -39,8 +38,6 @@ Bytes PlanHas(const PlanReport& report) { return report.device.available(); }
 Bytes PlanNeeds(const PlanReport& report, const Plan& plan) {
   return DeviceBytes(plan.peak, report.device.context.likely);
 }
-
-std::string Signed(Bytes bytes) { return bytes < Bytes() ? "-" + ToString(Bytes() - bytes) : ToString(bytes); }
 
 // "with amp-fp16, fused adam, 4 modules checkpointed: it needs 7.98 GiB of 8.00 GiB".
 std::string NeedsText(const PlanReport& report, const Plan& plan) {
@@ -125,7 +122,7 @@ std::string Rungs(const PlanReport& report, const Style& style) {
   TextTable table(
       {{"one change", kLeft, true}, {"saves", kRight}, {"largest batch", kRight}, {"time a sample", kRight}});
   for (const PlanRung& rung : ladder.rungs) {
-    table.AddRow({rung.change, Signed(rung.saves), rung.batch == 0 ? "none" : std::to_string(rung.batch),
+    table.AddRow({rung.change, SignedText(rung.saves), rung.batch == 0 ? "none" : std::to_string(rung.batch),
                   PercentText(rung.time, true)});
   }
   if (table.empty()) return "";

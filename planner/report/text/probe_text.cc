@@ -3,6 +3,7 @@
 #include "graph/base/check.h"
 #include "graph/base/text_table.h"
 #include "planner/report/probe.h"
+#include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 namespace {
@@ -19,7 +20,7 @@ std::string FreeText(const CardFacts& card) {
 }
 
 std::string ProbeVerdict(const ProbeReport& report) {
-  std::string line = std::to_string(report.cards.size()) + (report.cards.size() == 1 ? " card: " : " cards: ");
+  std::string line = Counted(static_cast<int64_t>(report.cards.size()), "card") + ": ";
   const char* before = "";
   for (const ProbedCard& card : report.cards) {
     line += before + card.facts.name + ", " + FreeText(card.facts);
@@ -41,29 +42,11 @@ std::string PrintHolders(const CardFacts& card, const Style& style) {
   Bytes sum;
   for (const HolderRow& row : HolderRows(card)) {
     sum += row.bytes.value_or(Bytes());
-    table.AddRow({row.name, row.bytes ? ToString(*row.bytes) : "not said", row.what});
+    table.AddRow({row.name, OrNotSaid(row.bytes), row.what});
   }
   CHECK(sum == card.total);
   table.AddRule();
   table.AddRow({"total", ToString(sum), card.mig ? "of the slice" : "of the board"});
-  return table.Print(style.width, 4);
-}
-
-std::string PrintProbeLoads(const SeenLoads& seen, const Style& style) {
-  TextTable table({{"what a program adds", kLeft, true}, {"bytes", kRight}});
-  Bytes sum;
-  const auto add = [&](const char* name, const std::optional<Bytes>& bytes) {
-    if (!bytes) return;
-    sum += *bytes;
-    table.AddRow({name, ToString(*bytes)});
-  };
-  add("CUDA context", seen.loads.context);
-  add("first kernel", seen.loads.kernel);
-  add("cuBLAS", seen.loads.cublas);
-  add("cuDNN", seen.loads.cudnn);
-  if (table.empty()) return "";
-  table.AddRule();
-  table.AddRow({"sum", ToString(sum)});
   return table.Print(style.width, 4);
 }
 
@@ -88,7 +71,8 @@ std::string PrintCard(const ProbedCard& probed, const Style& style) {
   text += facts.Print(style.width, 4) + "\n" + PrintHolders(card, style);
   std::vector<std::string> unknown = card.unknown;
   if (probed.loads) {
-    if (const std::string loads = PrintProbeLoads(*probed.loads, style); !loads.empty()) text += "\n" + loads;
+    if (const MeasuredLoads& loads = probed.loads->loads; loads != MeasuredLoads())
+      text += "\n" + PrintLoads("what a program adds", loads, style.width, 4);
     unknown.insert(unknown.end(), probed.loads->unknown.begin(), probed.loads->unknown.end());
     if (probed.loads->drift != Bytes()) unknown.push_back(DriftText(probed.loads->drift));
     if (probed.loads->failed) unknown.push_back(ToString(*probed.loads->failed));
@@ -126,6 +110,23 @@ std::vector<HolderRow> HolderRows(const CardFacts& card) {
   }
   if (card.free) add("free", card.free);
   return rows;
+}
+
+std::string PrintLoads(const char* title, const MeasuredLoads& loads, int width, int indent) {
+  TextTable table({{title, kLeft, true}, {"bytes", kRight}});
+  Bytes sum;
+  const auto add = [&](const char* name, const std::optional<Bytes>& bytes) {
+    if (!bytes) return;
+    sum += *bytes;
+    table.AddRow({name, ToString(*bytes)});
+  };
+  add("CUDA context", loads.context);
+  add("first kernel", loads.kernel);
+  add("cuBLAS", loads.cublas);
+  add("cuDNN", loads.cudnn);
+  table.AddRule();
+  table.AddRow({"sum", ToString(sum)});
+  return table.Print(width, indent);
 }
 
 std::string PrintProbe(const ProbeReport& report, const Style& style) {

@@ -38,7 +38,7 @@ std::string ScriptFirstLine(const ScriptReport& report, const std::optional<Scri
 std::string EndText(const ScriptReport& report) {
   const Recording& recording = report.recording;
   const int64_t steps = static_cast<int64_t>(recording.steps.size());
-  std::string text = std::to_string(steps) + (steps == 1 ? " step" : " steps");
+  std::string text = Counted(steps, "step");
   if (steps == 0) {
     const bool died = report.oom || !recording.failure.empty() || recording.end.empty();
     text = died ? "it died before an optimizer had stepped"

@@ -17,10 +17,7 @@ std::string TracePercent(const TraceAgreement& agreement) {
   return Formatted("%.2f %%", all ? 100.0 : std::min(100 * agreement.Share(), 99.99));
 }
 
-std::string Difference(Bytes difference) {
-  if (difference < Bytes()) return "-" + ToString(Bytes() - difference);
-  return (difference > Bytes() ? "+" : "") + ToString(difference);
-}
+std::string Difference(Bytes difference) { return SignedText(difference, true); }
 
 // "line 412": where the event stands in its CSV; the header is line 1. Of a snapshot "entry 411".
 std::string LineOf(const Trace& trace, size_t event, const std::string& row = "line") {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "graph/base/text_table.h"
+#include "planner/report/parts/breakdown.h"
 #include "planner/report/validate.h"
 #include "planner/report/writing/numbers.h"
 
@@ -26,7 +27,7 @@ std::string Where(const ValidateReport& report) {
   return text + " on " + report.device.name;
 }
 
-Bytes Predicted(const Prediction& prediction) { return prediction.peak.peak.reserved + prediction.context.likely; }
+Bytes Predicted(const Prediction& of) { return DeviceBytes(of.peak, of.context.likely); }
 
 std::string ValidateFirstLine(const ValidateReport& report) {
   const Observation& seen = *report.seen;
@@ -131,7 +132,7 @@ std::string PrintTries(const ValidateReport& report, const Style& style) {
   for (const CardTry& one : seen.tries) {
     if (one.end != CardTry::End::kRan && (failed == nullptr || one.batch <= failed->batch)) failed = &one;
   }
-  if (failed != nullptr) printed += "  " + Wrapped(Describe(*failed), style.width - 2, "    ") + "\n";
+  if (failed != nullptr) printed += Indented(Describe(*failed), style);
   return printed;
 }
 
@@ -179,8 +180,8 @@ std::vector<LevelRow> LevelRows(const Prediction& prediction, const Observation&
           {"reserved", predicted.reserved, counted.reserved},
           {"reserved, as free memory fell", predicted.reserved, seen.run.FellInside()},
           {"CUDA context and kernels", prediction.context.likely, seen.context.total()},
-          {"device, from inside", predicted.reserved + prediction.context.likely, seen.inside},
-          {"device, from outside (NVML)", predicted.reserved + prediction.context.likely, seen.outside}};
+          {"device, from inside", Predicted(prediction), seen.inside},
+          {"device, from outside (NVML)", Predicted(prediction), seen.outside}};
 }
 
 std::string PrintValidate(const ValidateReport& report, const Style& style) {

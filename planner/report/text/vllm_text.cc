@@ -17,10 +17,6 @@ namespace {
 
 using enum TextTable::Align;
 
-std::string Plural(int64_t count, const std::string& one) {
-  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
-}
-
 // As vLLM writes it: "3.18".
 std::string GiBOfVllm(Bytes bytes) {
   constexpr double kGiB = 1 << 30;
@@ -46,7 +42,7 @@ std::string StopText(const VllmStart& start) {
              (start.device.reserve > Bytes() ? " and the reserve" : "");
     case VllmStop::kLoading:
       if (share.kept > share.weights)
-        return "what vLLM keeps for " + Plural(start.batch.sequences, "sequence") + " takes " + ToString(share.kept) +
+        return "what vLLM keeps for " + Counted(start.batch.sequences, "sequence") + " takes " + ToString(share.kept) +
                " beside " + ToString(share.weights) + " of weights";
       return "the weights alone take " + ToString(share.weights);
     case VllmStop::kNoCache:
@@ -57,7 +53,7 @@ std::string StopText(const VllmStart& start) {
     case VllmStop::kSequences:
       if (start.sequences > start.batch.sequences)
         return "max_num_seqs is " + std::to_string(start.batch.sequences) + " (--engine vllm,seqs=N)";
-      return Plural(start.sequences, "sequence") + " take " + ToString(start.one * start.sequences) +
+      return Counted(start.sequences, "sequence") + " take " + ToString(start.one * start.sequences) +
              " of the cache, which has " + LeftText(share.cache());
   }
   return "";
@@ -132,7 +128,7 @@ std::string AtOnceText(const VllmStart& start) {
   if (at_once.safe == 0)
     return "not one sequence of " + std::to_string(start.context) + " is safe, " + std::to_string(at_once.most) +
            " may fit";
-  std::string text = Plural(at_once.safe, "sequence") + " of " + std::to_string(start.context) +
+  std::string text = Counted(at_once.safe, "sequence") + " of " + std::to_string(start.context) +
                      (at_once.safe == 1 ? " is safe" : " are safe") + " at once";
   if (at_once.most > at_once.safe) text += ", up to " + std::to_string(at_once.most) + " may fit";
   return text;
@@ -178,7 +174,7 @@ std::string ServedPath(const std::string& source) {
 
 std::string VerdictLine(const VllmStart& start) {
   const std::string what = FileName(start.head.model.file), on = " under vLLM on " + CardText(start.device) + " with " +
-                                                                 Plural(start.context, "token") + " of context";
+                                                                 Counted(start.context, "token") + " of context";
   const bool holds = start.stops != VllmStop::kSequences;
   const char* word = start.verdict == Verdict::kFits    ? " starts"
                      : start.verdict == Verdict::kTight ? (holds ? " may start" : " starts")

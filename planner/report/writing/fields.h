@@ -13,6 +13,9 @@
 //   JsonOf(remedy)        {"options": "--checkpoint all"}
 //   SchemaOf<Remedy>()    {"type": "object", "required": ["options"], "properties": ...}
 //
+// A field is read by a path of members and functions: of a PlanReport `&PlanReport::on, &OnCard::verdict`. A path may lead
+// through a pointer or an optional that is there.
+//
 // The type of a field is that of what is read: Bytes and integers are "integer", optional ones "null" besides, vectors
 // are arrays, maps by name and vectors of names and values are open objects, enumerations with a Name() strings. A type that is none of these says its
 // own: a specialisation of JsonType.
@@ -69,6 +72,8 @@ struct JsonType {
       return FieldsOf<V>().Object(value);
     } else if constexpr (std::is_enum_v<V>) {
       return Name(value);
+    } else if constexpr (std::unsigned_integral<V> && !std::same_as<V, bool>) {
+      return static_cast<int64_t>(value);
     } else {
       return value;
     }
@@ -127,23 +132,65 @@ struct JsonType<std::vector<std::pair<std::string, V>>> {
   static Json Schema(SchemaParts* parts) { return JsonType<std::map<std::string, V>>::Schema(parts); }
 };
 
+// What a path reads: without a path `of` itself, and behind a value that a function gives a copy.
+template <typename T>
+const T& ReadOf(const T& of) {
+  return of;
+}
+template <typename T, typename Get, typename... More>
+decltype(auto) ReadOf(const T& of, const Get& get, const More&... more) {
+  if constexpr (!std::invocable<const Get&, const T&>) {
+    return ReadOf(*of, get, more...);
+  } else if constexpr (sizeof...(More) == 0) {
+    return std::invoke(get, of);
+  } else if constexpr (std::is_lvalue_reference_v<std::invoke_result_t<const Get&, const T&>>) {
+    return ReadOf(std::invoke(get, of), more...);
+  } else {
+    const auto value = std::invoke(get, of);
+    auto read = ReadOf(value, more...);
+    return read;
+  }
+}
+
+// At the end of a path of members: a struct whose first member points to what was read, and which has fields of its own.
+template <typename View>
+inline constexpr auto As = [](const auto& part) { return View{&part}; };
+
+// At the end of a path to an optional that is null, rather than left out, where it is empty.
+inline constexpr auto OrNull = []<typename V>(const V& value) { return std::optional<V>(value); };
+
+// A path behind what `part` reads, a pointer or an optional: nothing where that is none.
+template <typename Part, typename... Path>
+auto Where(Part part, Path... path) {
+  return [part, path...](const auto& of) {
+    const auto& there = std::invoke(part, of);
+    using V = std::remove_cvref_t<decltype(ReadOf(*there, path...))>;
+    if constexpr (requires(V value) { value.has_value(); }) {
+      V read;
+      if (there) read = ReadOf(*there, path...);
+      return read;
+    } else {
+      return there ? std::optional<V>(ReadOf(*there, path...)) : std::nullopt;
+    }
+  };
+}
+
 template <typename T>
 class Fields {
  public:
-  // `get`: a member, or a function of the struct.
-  template <typename Get>
-  Fields& Has(const char* name, const char* says, Get get) {
-    using V = std::remove_cvref_t<std::invoke_result_t<Get, const T&>>;
-    rows_.push_back({name, says, false, [get](const T& of) { return JsonType<V>::Value(std::invoke(get, of)); },
+  template <typename... Path>
+  Fields& Has(const char* name, const char* says, Path... path) {
+    using V = std::remove_cvref_t<decltype(ReadOf(std::declval<const T&>(), path...))>;
+    rows_.push_back({name, says, false, [path...](const T& of) { return JsonType<V>::Value(ReadOf(of, path...)); },
                      JsonType<V>::Schema});
     return *this;
   }
   // Left out where the optional that is read is empty.
-  template <typename Get>
-  Fields& May(const char* name, const char* says, Get get) {
-    using V = typename std::remove_cvref_t<std::invoke_result_t<Get, const T&>>::value_type;
-    const auto value = [get](const T& of) -> std::optional<Json> {
-      const std::optional<V>& read = std::invoke(get, of);
+  template <typename... Path>
+  Fields& May(const char* name, const char* says, Path... path) {
+    using V = typename std::remove_cvref_t<decltype(ReadOf(std::declval<const T&>(), path...))>::value_type;
+    const auto value = [path...](const T& of) -> std::optional<Json> {
+      const std::optional<V>& read = ReadOf(of, path...);
       return read ? std::optional(JsonType<V>::Value(*read)) : std::nullopt;
     };
     rows_.push_back({name, says, true, value, JsonType<V>::Schema});
@@ -163,11 +210,11 @@ class Fields {
     rows_.push_back({name, says, false, value, schema});
     return *this;
   }
-  // All fields of `of`, which `get` reads.
-  template <typename Part, typename Get>
-  Fields& All(Get get) {
+  // All fields of a part, or of a base.
+  template <typename Part, typename... Path>
+  Fields& All(Path... path) {
     for (const auto& row : FieldsOf<Part>().rows_) {
-      const auto value = [get, read = row.value](const T& of) { return read(std::invoke(get, of)); };
+      const auto value = [path..., read = row.value](const T& of) { return read(ReadOf(of, path...)); };
       rows_.push_back({row.name, row.says, row.may_be_absent, value, row.schema});
     }
     return *this;

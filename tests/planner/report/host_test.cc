@@ -36,18 +36,18 @@ TEST_CASE("host: each sum is its rows, and what comes and goes leaves holes") {
   const HostMemory large = HostMemoryOf(question);
   for (const HostMemory* host : {&small, &large}) {
     for (const auto* rows : {&host->beside, &host->on_cpu}) {
-      const Band sum = host->Sum(*rows);
+      const Band sum = SumOfBands(*rows);
       CHECK_LE(sum.low, sum.likely);
       CHECK_LE(sum.likely, sum.high);
       Bytes likely;
-      for (const HostRow& row : *rows) likely += row.likely;
+      for (const BandRow& row : *rows) likely += row.band.likely;
       CHECK_EQ(sum.likely, likely);
     }
   }
   // Nothing of it where malloc gives each block back: the low end.
-  CHECK_EQ(large.Sum(large.on_cpu).low, small.Sum(small.on_cpu).low);
-  CHECK_GT(large.Sum(large.on_cpu).likely, small.Sum(small.on_cpu).likely);
-  CHECK_EQ(large.Sum(large.beside), small.Sum(small.beside));
+  CHECK_EQ(SumOfBands(large.on_cpu).low, SumOfBands(small.on_cpu).low);
+  CHECK_GT(SumOfBands(large.on_cpu).likely, SumOfBands(small.on_cpu).likely);
+  CHECK_EQ(SumOfBands(large.beside), SumOfBands(small.beside));
 }
 
 // Two steps of training on the CPU above what the imports take: torch 2.10.0+cu128, Python 3.11, glibc 2.36, Adam;
