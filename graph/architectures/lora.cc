@@ -73,6 +73,7 @@ class Adapting {
       ends.push_back({end.value, call});
     }
     program_.ends = std::move(ends);
+    KeepIdle();
     if (program_.loss >= 0) program_.loss = moved[static_cast<size_t>(program_.loss)];
   }
 
@@ -115,6 +116,19 @@ class Adapting {
     return static_cast<int32_t>(program_.calls.size()) - 1;
   }
 
+  // The adapters of layers that the program does not run.
+  void KeepIdle() {
+    const std::vector<RecordedProgram::Kept> before = program_.stored;
+    for (const RecordedProgram::Kept& stored : before) {
+      const std::string module = stored.name.ends_with(".weight") ? ModuleOfParameter(stored.name) : "";
+      if (!modules_.contains(module) || adapted_.contains(module)) continue;
+      const Shape weight = program_.values[static_cast<size_t>(stored.value)].shape;
+      Parameter(module + ".lora_A.default.weight", Shape{Dim(lora_.rank), weight[1]});
+      Parameter(module + ".lora_B.default.weight", Shape{weight[0], Dim(lora_.rank)});
+      if (lora_.dora) Parameter(module + kMagnitude, Shape{weight[0]});
+    }
+  }
+
   Shape WithLast(Shape shape, int64_t length) {
     shape[shape.rank() - 1] = Dim(length);
     return shape;
@@ -122,6 +136,7 @@ class Adapting {
 
   void Adapt(Call call, const LinearCall& linear, const std::string& module,
              std::map<int32_t, std::vector<int32_t>>* dies, std::map<int32_t, std::vector<int32_t>>* at_with) {
+    adapted_.insert(module);
     const int32_t last = call.results[0], at = call.module;
     const auto input = static_cast<int32_t>(call.arguments[linear.input].integer);
     const auto value = [&](int32_t number) -> const RecordedProgram::Tensor& {
@@ -209,6 +224,7 @@ class Adapting {
   const DType type_;
   const bool in_amp_;
   RecordedProgram& program_;
+  std::set<std::string> adapted_;  // of the modules, those that the program has run so far
 };
 
 // peft takes a module whose path is a target or ends with one (inject_adapter, check_target_module_exists).

@@ -60,6 +60,7 @@ def load_packed():
     from transformers.quantizers.base import get_keys_to_not_convert
 
     kept = get_keys_to_not_convert(model) + [name for name, _ in model.named_modules() if name.split(".")[-1] in (model._keep_in_fp32_modules or [])]
+    made = {}
     for name, module in list(model.named_modules()):
         if type(module) in (torch.nn.Linear, Conv1D) and name not in kept:
             shape = module.weight.shape[::-1] if isinstance(module, Conv1D) else module.weight.shape
@@ -76,7 +77,9 @@ def load_packed():
             module = packed
         for key, parameter in module.named_parameters(recurse=False):
             if parameter.is_meta:
-                setattr(module, key, torch.nn.Parameter(torch.zeros_like(parameter, device="cuda"), requires_grad=parameter.requires_grad))
+                if parameter not in made:
+                    made[parameter] = torch.nn.Parameter(torch.zeros_like(parameter, device="cuda"), requires_grad=parameter.requires_grad)
+                setattr(module, key, made[parameter])
         for key, buffer in module.named_buffers(recurse=False):
             module.register_buffer(key, torch.ones_like(buffer, device="cuda"), persistent=key not in module._non_persistent_buffers_set)
     model.tie_weights()
