@@ -71,6 +71,11 @@ qwen2.5-math-1.5b lora 1 sequence=256 checkpoint|gemma-3-1b lora 1 sequence=1024
 whisper-small lora 1 target=32 checkpoint on=all-linear|qwen1.5-0.5b full 2 sequence=256|opt-1.3b lora 1 sequence=256 checkpoint|roberta-large lora 2 sequence=512
 opt-6.7b lora 4 sequence=1024|dinov2-small full 1 image=224 checkpoint bf16|gemma-3-1b-it full 2 sequence=512 checkpoint
 falcon-rw-1b full 1 sequence=256|falcon-7b infer 1 sequence=256
+llama-3.2-1b full 2 sequence=512 liger|llama-3.2-1b full 4 sequence=256 checkpoint liger|llama-3.2-1b lora 2 sequence=512 liger|llama-3.2-1b qlora-amp 4 sequence=256 liger
+qwen2.5-0.5b amp 4 sequence=512 liger|qwen2.5-0.5b full 2 sequence=256 fp32 liger|qwen2.5-0.5b lora-amp 2 sequence=512 liger|qwen3-0.6b full 2 sequence=256 liger|qwen3-0.6b amp 2 sequence=128 liger
+qwen3-1.7b qlora 1 sequence=512 liger|mistral-7b-v0.3 qlora 2 sequence=512 checkpoint liger|phi-3-mini-4k full 1 sequence=256 checkpoint liger|smollm3-3b lora-amp 1 sequence=128 bf16 on=all-linear liger
+gemma-2b full 1 sequence=128 checkpoint liger|gemma-2-2b lora 1 sequence=256 liger|gemma-3-270m full 4 sequence=256 liger|gemma-3-270m amp 2 sequence=128 liger|olmo-2-1b full 1 sequence=256 liger
+llama-3.1-8b lora 1 sequence=2048 checkpoint liger|llama-3.1-8b lora 1 sequence=2048 liger|llama-3.2-1b full 8 sequence=1024 liger|qwen2.5-0.5b amp 8 sequence=1024 liger|gemma-2-2b lora-amp 2 sequence=512 bf16 checkpoint liger
 """
 
 here = pathlib.Path(__file__).resolve().parent
