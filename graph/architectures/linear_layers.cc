@@ -49,9 +49,44 @@ std::vector<LinearLayer> LinearLayersOf(const RecordedProgram& program) {
   return layers;
 }
 
+namespace {
+
+// "vision_tower.encoder.layers.3.mlp.fc1"
+bool IsInLayerOfStack(std::string_view path) {
+  for (size_t dot = path.find('.'); dot != path.npos; dot = path.find('.', dot + 1))
+    if (dot + 1 < path.size() && path[dot + 1] >= '0' && path[dot + 1] <= '9') return true;
+  return false;
+}
+
+void ReadBy(const std::vector<RecordedArgument>& arguments, std::set<int64_t>* values) {
+  for (const RecordedArgument& argument : arguments) {
+    if (argument.kind == RecordedArgument::Kind::kValue) values->insert(argument.integer);
+    ReadBy(argument.items, values);
+  }
+}
+
+// Matrices that no call reads, in layers of a stack.
+std::vector<LinearLayer> IdleLayersOf(const RecordedProgram& program) {
+  std::set<int64_t> read;
+  for (const RecordedProgram::Call& call : program.calls) ReadBy(call.arguments, &read);
+  std::vector<LinearLayer> layers;
+  for (const RecordedProgram::Kept& stored : program.stored) {
+    const RecordedProgram::Tensor& tensor = program.values[static_cast<size_t>(stored.value)];
+    if (!stored.name.ends_with(".weight") || tensor.shape.rank() != 2 || read.contains(stored.value)) continue;
+    const std::string path = ModuleOfParameter(stored.name);
+    if (IsInLayerOfStack(path)) layers.push_back({path});
+  }
+  return layers;
+}
+
+}  // namespace
+
 std::vector<LinearLayer> LinearLayersOf(const Facts& facts) {
-  if (facts.training_program) return LinearLayersOf(*facts.training_program);
-  return facts.inference_program ? LinearLayersOf(*facts.inference_program) : std::vector<LinearLayer>();
+  if (!facts.training_program && !facts.inference_program) return {};
+  const RecordedProgram& program = facts.training_program ? *facts.training_program : *facts.inference_program;
+  std::vector<LinearLayer> layers = IdleLayersOf(program), called = LinearLayersOf(program);
+  layers.insert(layers.end(), called.begin(), called.end());
+  return layers;
 }
 
 }  // namespace vramplan

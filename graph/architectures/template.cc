@@ -84,6 +84,10 @@ Template Template::Read(std::string text) {
     read.sections_.emplace(name, rest.substr(0, end));
     rest.remove_prefix(end);
   }
+  const std::string_view calls = read.Section("calls");
+  for (size_t s = 0; s < read.stacks.size(); ++s)
+    read.stacks[s].runs = calls.find("\n* n" + std::to_string(s) + "\n") != calls.npos ||
+                          calls.starts_with("* n" + std::to_string(s) + "\n");
   return read;
 }
 

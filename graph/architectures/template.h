@@ -27,6 +27,7 @@ class Template {
   };
   struct Stack {
     std::string path, layers;  // "model.layers", "num_hidden_layers"
+    bool runs = true;          // false: it has parameters, and no recording calls it
   };
   struct Length {
     std::string name;

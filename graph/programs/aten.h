@@ -1,4 +1,4 @@
-// The table from aten targets (as fx nodes name them) to the vocabulary of graph/lift/README.md.
+// The table from aten targets (as fx nodes name them) to the vocabulary of graph/lift/VOCABULARY.md.
 //
 //   aten.convolution.default(%x, %w, None, [2, 2], [1, 1], [1, 1], True, [0, 0], 1)
 //     row     {"convolution", "convolution",

@@ -116,6 +116,6 @@ def check_order(point):
     if ends != sorted(ends):
         raise Unfit("deaths in another order")
     for number, module in enumerate(program["modules"]):
-        above = [(len(path), n) for n, (path, _, _) in enumerate(program["modules"]) if module[0].startswith(path + ".")]
+        above = [(len(path), n) for n, (path, _, _) in enumerate(program["modules"][:number]) if module[0].startswith(path + ".")]
         if module[2] != (max(above)[1] if above else -1):
             raise Unfit(f"{module[0]} is not of {module[2]}")

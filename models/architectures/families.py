@@ -82,6 +82,11 @@ def decoder(random: Any, number: int, layers: int = 1) -> tuple[dict[str, Any], 
     return settings, {"sequence": drawn[5]}
 
 
+def in_quarters(settings: dict[str, Any]) -> int:
+    """A width whose heads a rotation may take in quarters, none wider than the kernels of attention take."""
+    return settings["num_attention_heads"] * 4 * settings["head_dim"]
+
+
 TIED = {"": {"tie_word_embeddings": False}, "tied": {"tie_word_embeddings": True}}
 WINDOW = (("sequence", "max_position_embeddings"), ("sequence", "sliding_window"))
 WIDEST = 1 << 20
@@ -268,6 +273,17 @@ def captioned(config: Any, batch: int, lengths: dict[str, int], mode: str) -> di
     return {**inputs, "return_loss": True} if mode == "train" else inputs
 
 
+def words_of_pair(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
+    """A decoder of words, with a tower for pictures that its words alone do not run."""
+    text, lengths = decoder(random, number)
+    layers = text["num_hidden_layers"]
+    text = {**text, "sliding_window": narrow(text), "sliding_window_pattern": {4: 2, 5: 2, 6: 3, 7: 3}[layers]}
+    pictures, _ = paired(True)(random, number)
+    side = (7, 11, 5, 9, 6)[number]  # of the squares that the projector makes of a picture
+    return {**{f"text_{key}": value for key, value in text.items()}, **{key: value for key, value in pictures.items() if key.startswith("vision_")},
+            "vision_image_size": pictures["vision_patch_size"] * side * 2, "mm_tokens_per_image": side * side, "image_token_id": 3}, lengths
+
+
 EXPERTS = (2, 3, 2, 3, 2)
 WIDE = {"hidden_size": lambda s: 8 * s["hidden_size"], "intermediate_size": lambda s: 8 * s["intermediate_size"]}  # grouped_mm wants whole 16 bytes
 ROUTED = {"num_local_experts": lambda s: 11 + s["num_hidden_layers"], "num_experts_per_tok": lambda s: EXPERTS[s["num_hidden_layers"] - 4]}
@@ -286,6 +302,11 @@ FAMILIES = [
     causal("phi3", "Phi3", draw=without("head_dim", settings={"pad_token_id": lambda s: 0, "partial_rotary_factor": lambda s: 1.0, "sliding_window": narrow}), window={"sliding_window": None},
            requires={"attention_dropout": 0.0, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "tie_word_embeddings": False}, lora=(),
            let={"head_width": "hidden_size/num_attention_heads"}),
+    causal("phi3-partial", "Phi3", draw=without("head_dim", settings={"pad_token_id": lambda s: 0, "hidden_size": in_quarters}),
+           requires={"attention_dropout": 0.0, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "tie_word_embeddings": True, "partial_rotary_factor": 0.75}, limits=WINDOW, lora=(),
+           let={"head_width": "hidden_size/num_attention_heads", "rotary_width": "3*hidden_size/num_attention_heads/4"}),
+    causal("glm4", "Glm4", draw=without(settings={"pad_token_id": lambda s: 0, "head_dim": lambda s: 2 * s["head_dim"]}),
+           requires={"attention_dropout": 0.0, "attention_bias": True, "tie_word_embeddings": False, "partial_rotary_factor": 0.5}, lora=()),
     causal("olmo2", "Olmo2", draw=without("head_dim"), requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": False}, lora=()),
     causal("gemma3", "Gemma3", "Gemma3Text", every="sliding_window_pattern 1",
            draw=without(settings={"sliding_window": narrow, "sliding_window_pattern": lambda s: {4: 2, 5: 2, 6: 3, 7: 3}[s["num_hidden_layers"]]}), window={"sliding_window": WIDEST},
@@ -328,7 +349,7 @@ FAMILIES = [
            requires={"attention_dropout": 0.0, "attention_bias": False, "mlp_bias": False, "tie_word_embeddings": True}, lora=()),
     causal("starcoder2", "Starcoder2", draw=without("head_dim", settings={"sliding_window": narrow}), window={"sliding_window": None},
            requires={"attention_dropout": 0.1, "residual_dropout": 0.1, "embedding_dropout": 0.1, "use_bias": True, "tie_word_embeddings": True}, lora=()),
-    causal("stablelm", "StableLm", draw=without("head_dim", settings={"hidden_size": lambda s: 4 * s["hidden_size"]}),
+    causal("stablelm", "StableLm", draw=without("head_dim", settings={"hidden_size": in_quarters}),
            variants={"": {"use_qkv_bias": False}, "bias": {"use_qkv_bias": True}}, let={"rotary_width": "hidden_size/num_attention_heads/4"},
            requires={"attention_dropout": 0.0, "hidden_dropout": 0.0, "qk_layernorm": False, "use_parallel_residual": False, "tie_word_embeddings": False,
                      "partial_rotary_factor": 0.25}),
@@ -372,6 +393,11 @@ FAMILIES = [
     Pair("siglip", ("SiglipModel",), "SiglipModel", "SiglipConfig", paired(False), captioned, dims={}, limits=(), lora=(),
          stacks=(("text_model.encoder.layers", "text_num_hidden_layers"), ("vision_model.encoder.layers", "vision_num_hidden_layers")),
          let={"grid": "vision_image_size/vision_patch_size"}),
+    Pair("gemma3-words", ("Gemma3ForConditionalGeneration",), "Gemma3ForConditionalGeneration", "Gemma3Config", words_of_pair, words,
+         stacks=(("model.language_model.layers", "text_num_hidden_layers"), ("model.vision_tower.encoder.layers", "vision_num_hidden_layers")),
+         every="text_sliding_window_pattern 1", window={"text_sliding_window": WIDEST}, limits=(("sequence", "text_max_position_embeddings"),),
+         requires={"text_attention_dropout": 0.0, "text_attention_bias": False, "text_tie_word_embeddings": True, "vision_attention_dropout": 0.0, "vision_vision_use_head": False},
+         defaults={"text_sliding_window_pattern": "6"}, let={"grid": "vision_image_size/vision_patch_size"}, unnamed=("image_token_id",), lora=()),
     encoder("vit", "ViT", "image", vit_settings, pictured, stacks=(("vit.layers", "num_hidden_layers"),), dims={}, limits=(),
             requires={"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "qkv_bias": True},
             let={"grid": "image_size/patch_size"}, lora=()),

@@ -121,7 +121,7 @@ std::optional<TestedAssumption> InPlace(const AssumedStep& step) {
   if (std::find(can.begin(), can.end(), true) == can.end()) return std::nullopt;
   TestedAssumption tested;
   tested.assumption = {.code = "in-place",
-                       .text = "assumed: activations such as ReLU run in place where libraries usually write it so",
+                       .text = "assumed: activations such as ReLU run in place where libraries usually do that",
                        .settle = "--inplace on or off, whichever nn.ReLU(inplace=...) says in the code"};
   TrainingSpec other = step.spec;
   const bool named = step.spec.mode == Mode::kTrain && step.prepared.lifetimes.AreGuessed();
@@ -168,7 +168,7 @@ std::optional<TestedAssumption> OtherLoss(const AssumedStep& step) {
   TestedAssumption tested;
   tested.assumption = {.code = "loss",
                        .text = "assumed: the loss is " + std::string(Name(step.likely.loss)) + " on the first output",
-                       .settle = "--loss NAME says which it is"};
+                       .settle = "--loss NAME names another one"};
   TrainingSpec other = step.spec;
   for (const Loss loss : {Loss::kNone, Loss::kMse, Loss::kCrossEntropy}) {
     if (loss == step.likely.loss) continue;
@@ -238,7 +238,7 @@ std::optional<TestedAssumption> Names(const AssumedStep& step) {
                        .text = "not in the file: which tensors the code keeps in a variable",
                        .settle = step.prepared.layers.source.stacks.empty()
                                      ? "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes the source lines"
-                                     : "vramplan.fit(model, inputs) in Python sees also lines that compute nothing",
+                                     : "vramplan.fit(model, inputs) in Python also sees lines that compute nothing",
                        .told_above = 1};
   for (const Releases* releases : {&step.prepared.lifetimes.fewest, &step.prepared.lifetimes.most}) {
     if (*releases == step.prepared.lifetimes.likely) continue;
@@ -340,7 +340,7 @@ std::optional<TestedAssumption> Backbones(const AssumedStep& step) {
   tested.assumption = {.code = "backbone",
                        .text = "assumed: the network " +
                                (is_in_front ? "in front of " + patterns.back().glob : "in " + patterns.front().glob) +
-                               ", of a kind that is often loaded with weights and frozen, is trained",
+                               ", which is often loaded with weights and frozen, is trained",
                        .settle = ToString(patterns) + " freezes it"};
   tested.Add(Under(step, other, step.spec));
   return tested;

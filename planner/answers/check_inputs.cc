@@ -96,12 +96,13 @@ void NoteBatchAxes(const Graph& graph, const Shapes& shapes, const Binding& bind
     const Read& read = found->second;
     const bool by_entries = read.entries > 0 && !read.others;
     if (!by_entries && !read.picks_rows) continue;
-    const std::string wrong = by_entries && shape[0] == Dim::Batch()
-                                  ? "its first axis is the batch in this file, and the model reads single entries of it"
-                                  : "it has as many entries as the batch in this file, and they pick rows of the batch";
+    const std::string wrong =
+        by_entries && shape[0] == Dim::Batch()
+            ? "its first axis is the batch in this file, but the model reads single entries of it"
+            : "it has as many entries as the batch in this file, but they are indices of rows of the batch";
     notes->Add({"batch-axis", Severity::kWarning, graph[id].name,
-                wrong + ", as the ends of edges do: sizes that grow with the batch may be wrong",
-                "export the file with names of their own for axes that vary on their own"});
+                wrong + ", as with the ends of a graph's edges: sizes that grow with the batch may be wrong",
+                "export the file with a different name for each axis that varies independently"});
   }
 }
 

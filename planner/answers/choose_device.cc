@@ -109,9 +109,9 @@ void Apply(const Profile& profile, const std::string& file, const Question& ques
 Status CheckReserve(const Question& question, const ChosenDevice& chosen) {
   if (question.reserve < chosen.device.usable || question.reserve == Bytes()) return Done();
   return Error{ErrorCode::kUsage, "--reserve",
-               ToString(question.reserve) + " for others leaves none of the " + ToString(chosen.device.usable) + " (" +
-                   chosen.device.name + ")",
-               "type less, for example --reserve 500MiB"};
+               ToString(question.reserve) + " for others leaves nothing of the " + ToString(chosen.device.usable) +
+                   " (" + chosen.device.name + ")",
+               "type a smaller size, for example --reserve 500MiB"};
 }
 
 }  // namespace
@@ -175,7 +175,7 @@ void NoteCards(const Question& question, const std::vector<const Card*>& cards, 
     if (!left_out.empty()) {
       notes->Add({"cards-left-out", Severity::kNote, "--gpu",
                   std::to_string(left_out.size()) + " cards below capability " + ToString(LowestCapability(framework)) +
-                      " are left out, for which " + version + " has no wheel",
+                      " are left out, because " + version + " has no wheel for them",
                   before(left_out)});
     }
   }
@@ -198,7 +198,7 @@ void NoteCards(const Question& question, const std::vector<const Card*>& cards, 
   if (!emulating.empty()) {
     notes->Add(
         {"emulated-bf16", Severity::kWarning, "--precision",
-         "bf16 is emulated below capability 8.0, in the same bytes and without tensor cores: " + emulating,
+         "bf16 is emulated below capability 8.0, with the same bytes but without tensor cores: " + emulating,
          "type --precision " +
              std::string(Name(question.spec.precision == Precision::kBf16 ? Precision::kFp16 : Precision::kAmpFp16))});
   }

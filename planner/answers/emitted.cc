@@ -92,7 +92,7 @@ Result<std::string> EmittedPlan(Emit emit, const Question& question, const Prepa
 Result<std::string> EmittedStep(Emit emit, const Question& question, StepEnds& steps, const CardFit& card) {
   const TrainingSpec& spec = steps.spec;
   if (spec.mode != Mode::kTrain)
-    return Error{ErrorCode::kUsage, "--emit", "is the configuration of a training", "leave out --mode"};
+    return Error{ErrorCode::kUsage, "--emit", "writes the configuration of a training", "leave out --mode"};
   const AnswerHead& asked = steps.prepared.head;
   Plan plan;
   plan.batch = asked.batch_given || card.largest.largest_batch == 0 ? asked.batch

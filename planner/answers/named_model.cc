@@ -105,10 +105,11 @@ DeclaredDim DeclaredLength(Dim length) {
   return length.IsConstant() ? DeclaredDim{length.At(1), ""} : DeclaredDim{std::nullopt, "batch"};
 }
 
-// Of the stacks that repeat.
+// Of the stacks that repeat and run.
 std::vector<std::string> LayersOf(const NamedModel& model) {
   std::vector<std::string> paths;
   for (const Template::Stack& stack : model.templates.stacks) {
+    if (!stack.runs) continue;
     const int64_t layers = model.settings.Number(stack.layers).value_or(0);
     for (int64_t i = 0; i < layers; ++i) paths.push_back(stack.path + "." + std::to_string(i));
   }
@@ -209,7 +210,8 @@ Status Adapt(const Question& question, bool checks, Facts* facts) {
 Status TakeWeights(Question* question, const NamedModel& model) {
   if (!question->weights) return Done();
   if (model.templates.OfDiffusers())
-    return Error{ErrorCode::kUsage, "--weights", "what the training scripts of diffusers load is said by --precision",
+    return Error{ErrorCode::kUsage, "--weights",
+                 "for a model of diffusers, --precision says in which type its training script loads it",
                  "leave it out"};
   TrainingSpec& spec = question->spec;
   const Precision alone = *question->weights == DType::kBFloat16  ? Precision::kBf16
@@ -259,14 +261,14 @@ Status TakeNamed(Question* question) {
                               : shares            ? " ddp --gpus 2"
                               : question->vllm    ? " vllm"
                                                   : "";
-    return Error{ErrorCode::kUsage, flag, "it is for a model that is given by its name, and " + name + " is a file",
+    return Error{ErrorCode::kUsage, flag, "it is for a named model, and " + name + " is a file",
                  std::string(question->lora ? "export the model with its adapters, or name it" : "name the model") +
                      WithAName(*question, flag + value)};
   }
   TrainingSpec& spec = question->spec;
   if ((spec.strategy == Strategy::kNone) != (spec.ranks == 1)) {
     return Error{ErrorCode::kUsage, spec.ranks == 1 ? "--strategy" : "--gpus",
-                 spec.ranks == 1 ? "one card shares with none" : "how they share the model is not said",
+                 spec.ranks == 1 ? "it needs more than one card" : "--strategy must say how they share the model",
                  spec.ranks == 1 ? "type --gpus 8 beside --strategy " + std::string(Name(spec.strategy))
                                  : "type --strategy fsdp2 --gpus " + std::to_string(spec.ranks)};
   }

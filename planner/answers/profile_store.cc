@@ -79,7 +79,7 @@ std::optional<StoredProfile> FindStoredProfile(const CardFacts& card, const std:
     Result<Profile> profile = ReadProfile(file);
     if (profile.ok()) return StoredProfile{file, *std::move(profile)};
     notes->Add({"stored-profile", Severity::kWarning, profile.error().subject,
-                profile.error().text + "; what the catalogue says is used", "run vramplan calibrate again"});
+                profile.error().text + "; the catalogue's values are used", "run vramplan calibrate again"});
     return std::nullopt;
   };
   for (const std::string& folder : folders) {

@@ -66,7 +66,7 @@ void NoteRecordsLimits(const Record& record, Bytes beyond, bool planned, Notes* 
               "kernels and workspaces are those of the card on which the script was recorded", ""});
   if (planned) {
     notes->Add({"recorded-batch", Severity::kNote, "--batch",
-                "the batch is the recorded one: a smaller one, and accumulation to make up for it, are other runs",
+                "the batch is the recorded one: a smaller batch with accumulation is another run",
                 "vramplan run --gpu t4 --largest batch=1:512 -- python train.py --batch-size {batch}"});
   }
   if (record.rows.back().step > 1 || !Trains(record)) return;

@@ -31,7 +31,7 @@ void TakeOptimizer(const RecordedOptimizer& told, Question* question) {
     question->notes.Add({"unknown-optimizer", Severity::kWarning, "--optimizer",
                          "the file names an optimizer that vramplan does not know, so " +
                              std::string(Name(spec.optimizer)) + " is assumed",
-                         "type --optimizer with the one that is nearest"});
+                         "type --optimizer with the most similar one"});
     return;
   }
   spec.optimizer = *optimizer;

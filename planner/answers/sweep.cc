@@ -61,16 +61,17 @@ class Sweeper {
   Result<SweepRow> Answer(const Values& values, Swept* swept) {
     SweepRow row;
     row.values = values;
+    const auto failed = [&](const Error& error) {
+      if (!first_failure_) first_failure_ = error;
+      row.failure = error.text;
+      return row;
+    };
     Result<Question> asked = at_(values);
     if (!asked.ok()) return asked.error();
-    if (const Status taken = TakeSpecOfFile(&*asked); !taken.ok()) {
-      row.failure = taken.error().text;
-      return row;
-    }
+    if (const Status taken = TakeSpecOfFile(&*asked); !taken.ok()) return failed(taken.error());
     const Status second = TakeSecondModel(&*asked);
     if (const Status prepared = second.ok() ? Ready(*asked, values) : second; !prepared.ok()) {
-      row.failure = prepared.error().text;
-      return row;
+      return failed(prepared.error());
     }
     const int64_t batch = asked->batch.value_or(prepared_.head.batch);
     const TrainingSpec spec = SpecOf(*asked, chosen_);
@@ -78,17 +79,11 @@ class Sweeper {
     if (!judged_) judged_ = std::make_unique<Judged>(prepared_, spec, asked->allocator, chosen_);
     Notes notes;
     const Result<BothEnds> step = judged_->steps.At(batch, &notes);
-    if (!step.ok()) {
-      row.failure = step.error().text;
-      return row;
-    }
+    if (!step.ok()) return failed(step.error());
     OnCard on;
     if (judged_->judge) {
       const Result<CardFit> fit = judged_->judge->At(batch);
-      if (!fit.ok()) {
-        row.failure = fit.error().text;
-        return row;
-      }
+      if (!fit.ok()) return failed(fit.error());
       on = static_cast<const OnCard&>(*fit);
       row.verdict = on.verdict;
     } else {
@@ -110,6 +105,9 @@ class Sweeper {
     }
     return row;
   }
+
+  // Of the combinations that have no answer.
+  const std::optional<Error>& first_failure() const { return first_failure_; }
 
  private:
   // The steps of one setting at any batch, and on the card if there is one.
@@ -148,11 +146,12 @@ class Sweeper {
   std::optional<Values> ready_for_;
   Prepared prepared_;
   std::unique_ptr<Judged> judged_;
+  std::optional<Error> first_failure_;
 };
 
 }  // namespace
 
-Result<Swept> SweepOf(const std::string& model, const std::vector<SweepAxis>& axes, const QuestionAt& at,
+Result<Swept> SweepOf(const std::vector<SweepAxis>& axes, const QuestionAt& at,
                       const std::optional<ChosenDevice>& chosen, bool of_many_cards) {
   Swept swept;
   SweepReport& report = swept.report;
@@ -173,8 +172,10 @@ Result<Swept> SweepOf(const std::string& model, const std::vector<SweepAxis>& ax
     report.rows[i] = *std::move(row);
   }
   if (std::ranges::none_of(report.rows, [](const SweepRow& row) { return row.levels.has_value(); })) {
-    return Error{ErrorCode::kBadInput, model, "no combination can be answered: " + report.rows.front().failure,
-                 "vramplan inspect " + model + " lists its dims"};
+    Error error = *sweeper.first_failure();
+    if (std::ranges::any_of(report.rows, [&](const SweepRow& row) { return row.failure != error.text; }))
+      error.text = "no combination can be answered: " + error.text;
+    return error;
   }
   std::vector<SweptAnswer> answers;
   for (const SweepRow& row : report.rows) {

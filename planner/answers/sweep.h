@@ -32,10 +32,10 @@ struct Swept {
   Question asked = {};             // with them, and with what the file says
 };
 
-// `model`: its name, for errors. The settings that the answer shows (SweepReport::head.spec) are left to the caller: those
+// The settings that the answer shows (SweepReport::head.spec) are left to the caller: those
 // of the question at `first`, without what the axes change.
 // Errors: those of `at`; no combination can be answered. Of the others a row says why it has no answer.
-Result<Swept> SweepOf(const std::string& model, const std::vector<SweepAxis>& axes, const QuestionAt& at,
+Result<Swept> SweepOf(const std::vector<SweepAxis>& axes, const QuestionAt& at,
                       const std::optional<ChosenDevice>& chosen, bool of_many_cards);
 
 }  // namespace vramplan

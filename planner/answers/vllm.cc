@@ -182,7 +182,7 @@ Result<VllmStart> VllmStartOf(const Question& question, const ChosenDevice& chos
   asked.spec.mode = Mode::kInfer;  // no step is asked about, and every named class has this one
   if (const Status named = TakeNamed(&asked); !named.ok()) return named.error();
   if (asked.named == nullptr)
-    return NotOfVllm("--engine", "it is for a model that is given by its name, and " + question.model + " is a file",
+    return NotOfVllm("--engine", "it is for a named model, and " + question.model + " is a file",
                      "name the model: vramplan fit qwen3-8b --engine vllm");
   const Result<VllmModel> model = ModelOf(asked, chosen.capability);
   if (!model) return model.error();

@@ -112,8 +112,8 @@ std::vector<std::string> FormatWords() { return {"text", "json"}; }
 
 constexpr OptionRow kAnswerRows[] = {
     OptionRow{"--over", "NAME=VALUES",
-              "what to change, and its values: 1:256:x2 doubles, 16:128:+16 adds, a,b,c are those; NAME is batch, a "
-              "free dim, or an option of estimate such as precision; repeatable: each with each",
+              "what to vary, and its values: 1:256:x2 doubles, 16:128:+16 adds, a,b,c lists them; NAME is batch, a "
+              "free dim, or an option of estimate such as precision; repeatable: every combination",
               Of({kSweep}), kSearch, Into<&Options::over, [](const Typed& t) { return ReadSweepAxes(t.values); }>}
         .Repeats()
         .First(),
@@ -129,8 +129,8 @@ constexpr OptionRow kAnswerRows[] = {
               "inside them [modules; operators with --emit pytorch-sac]",
               Of({kPlan}), kSearch, Into<&PlanWishes::tier, ParseTier>},
     OptionRow{"--budget", "N",
-              "the most that may be held at once, in the unit of the file's bytes [solve: the least that a schedule is "
-              "found for]",
+              "the most that may be held at once, in the unit of the file's bytes [solve: the smallest budget for "
+              "which it finds a schedule]",
               Of({kSolve, kCheck}), kSearch, Into<&RematWishes::budget, ReadBudget>},
     OptionRow{"--budget", "N%|SIZE",
               "how much the requested peak may grow, as a share of the old one or in bytes, such as 2% or 100MiB; "
@@ -141,26 +141,27 @@ constexpr OptionRow kAnswerRows[] = {
               kSearch, Into<&RematWishes::seed, [](const Typed& t) { return Whole(t, 0, kMostSeed, "1"); }>},
     OptionRow{"--emit", "KIND",
               "pytorch, pytorch-sac, hf, sft, accelerate, fsdp2, deepspeed, lightning, axolotl, torchtune, diffusers, "
-              "nnunet, keras or env: the configuration that applies the plan, to --out FILE or instead of the answer; "
-              "fit: of the step as asked, at its batch or the safe one, or vllm: the command line of --engine vllm",
+              "nnunet, keras or env: print the configuration that applies the plan instead of the answer, or write it "
+              "to --out FILE. fit prints the configuration of the step as asked, at its batch or the safe one; it also "
+              "takes vllm, the command line of --engine vllm",
               Of({kPlan, kFit}), kAnswer, Into<&Options::emit, ParseEmit>}
         .Words(EmitNames),
     OptionRow{"--host", "",
-              "the host's RAM, too: beside the card, and with the whole step on the CPU, and why it fits there and not "
-              "on the card",
+              "also count the host's RAM: beside the card, and with the whole step on the CPU; and say why it fits "
+              "there and not on the card",
               Of({kFit}), kAnswer, Flag<&Options::host>}
         .Of(kPyTorchAlone),
     OptionRow{"--workers", "N", "with --host: workers of the DataLoader [0]", Of({kFit}), kAnswer,
               Into<&LoaderQuestion::workers, [](const Typed& t) { return Whole(t, 0, kMostWorkers, "4"); }>},
-    OptionRow{"--prefetch", "N", "with --host: batches that each worker has asked for ahead [2]", Of({kFit}), kAnswer,
+    OptionRow{"--prefetch", "N", "with --host: batches that each worker loads ahead [2]", Of({kFit}), kAnswer,
               Into<&LoaderQuestion::prefetch, [](const Typed& t) { return Whole(t, 1, kMostWorkers, "4"); }>},
     OptionRow{"--sample-bytes", "SIZE",
-              "with --host: one sample as the loader gives it [the model's inputs and target]", Of({kFit}), kAnswer,
-              Into<&LoaderQuestion::sample, SizeOf>},
+              "with --host: the size of a sample as the loader gives it [the model's inputs and target]", Of({kFit}),
+              kAnswer, Into<&LoaderQuestion::sample, SizeOf>},
     OptionRow{"--segments", "", "draw the allocator's segments at the peak: what is free, and why it cannot be used",
               Of({kEstimate}), kAnswer, Flag<&Options::segments>},
     OptionRow{"--step", "N",
-              "which step to write; all: from model.to(\"cuda\") on [2, or the last of a record with fewer]",
+              "which step to write; all: from model.to(\"cuda\") on [2, or the last one of a record with fewer]",
               Of({kTrace}), kAnswer, Into<&Options::step, ReadStep>},
     OptionRow{"--step", "N", "which optimizer step of the snapshot, counted from 1 [the last whole one]",
               Of({kCompare}), kAnswer,
@@ -168,10 +169,10 @@ constexpr OptionRow kAnswerRows[] = {
     OptionRow{"--compare", "FILE",
               "print where the step differs from a recorded stream with the same columns (.gz is fine)", Of({kTrace}),
               kAnswer, Text<&Options::compare>},
-    OptionRow{"--problem", "", "write what the step computes as a problem for solve instead (nanoseconds, bytes)",
+    OptionRow{"--problem", "", "instead write what the step computes as a problem for solve (nanoseconds, bytes)",
               Of({kTrace}), kAnswer, Flag<&Options::problem>},
-    OptionRow{"--check", "", "compare every recorded row, stop at the first that differs (exit code 1)", Of({kReplay}),
-              kAnswer, Flag<&Options::check>},
+    OptionRow{"--check", "", "compare every recorded row, and stop at the first that differs (exit code 1)",
+              Of({kReplay}), kAnswer, Flag<&Options::check>},
     OptionRow{"--dump", "WHAT",
               "shapes, layers or parameters: print every one of them; holds: until when the forward keeps each tensor, "
               "and why",
@@ -179,29 +180,28 @@ constexpr OptionRow kAnswerRows[] = {
     OptionRow{"--dump", "holds", "print until when the forward keeps each tensor, and why, instead of the estimate",
               Of({kEstimate}), kAnswer, Into<&Options::dump, ParseDump>},
     OptionRow{"--why", "NODE",
-              "how this node of the file became a call: the rules that were asked, and where they failed. Of a form of "
-              "several nodes: its last",
+              "how this node of the file became a call: the rules that were tried, and where they failed. For a form "
+              "of several nodes, give its last node",
               Of({kInspect}), kAnswer, Text<&Options::why>},
-    OptionRow{"--passes", "",
-              "what the exporter did to the model: each pass that undoes a part of it, and what it changed",
+    OptionRow{"--passes", "", "the passes that undo what the exporter did to the model, and what each of them changed",
               Of({kInspect}), kAnswer, ReadPasses},
-    OptionRow{"--port", "N", "the port of the page on this machine [any that is free]", Of({kUi}), kAnswer,
+    OptionRow{"--port", "N", "the port of the page on this machine [any free one]", Of({kUi}), kAnswer,
               Into<&Options::port, [](const Typed& t) { return Whole(t, 1, kLastPort, "8040"); }>}
         .First(),
-    OptionRow{"--verbose", "", "every table, option and note [what fits on a screen]",
+    OptionRow{"--verbose", "", "print every table, option and note [what fits on a screen]",
               Of({kEstimate, kFit, kPlan, kDiff}), kAnswer, Flag<&Options::verbose>},
     OptionRow{"--format", "FORMAT",
-              "text, json, html (a page with pictures, which needs nothing else), all (these three in one object), svg "
-              "(memory over the step) or snapshot (for PyTorch's memory_viz) [text]",
+              "text, json, html (a self-contained page with pictures), all (these three in one object), svg (memory "
+              "over the step) or snapshot (for PyTorch's memory_viz) [text]",
               kDraws & ~Of({kFit, kRun}), kAnswer,
               ReadFormat<Format::kHtml, Format::kAll, Format::kSvg, Format::kSnapshot>}
         .Words(FormatWords),
-    OptionRow{"--format", "FORMAT",
-              "text, json, html (a page with pictures, which needs nothing else), all (these three in one object), svg "
-              "(memory over the step), snapshot (for PyTorch's memory_viz) or request (what to ask Slurm or Kubernetes "
-              "for) [text]",
-              Of({kFit, kRun}), kAnswer,
-              ReadFormat<Format::kHtml, Format::kAll, Format::kSvg, Format::kSnapshot, Format::kRequest>}
+    OptionRow{
+        "--format", "FORMAT",
+        "text, json, html (a self-contained page with pictures), all (these three in one object), svg (memory over the "
+        "step), snapshot (for PyTorch's memory_viz) or request (what to request from Slurm or Kubernetes) [text]",
+        Of({kFit, kRun}), kAnswer,
+        ReadFormat<Format::kHtml, Format::kAll, Format::kSvg, Format::kSnapshot, Format::kRequest>}
         .Words(FormatWords),
     OptionRow{"--format", "FORMAT", "text, json or all (both in one object) [text]", Of({kInspect}), kAnswer,
               ReadFormat<Format::kAll>}
@@ -216,7 +216,7 @@ constexpr OptionRow kAnswerRows[] = {
     OptionRow{"--format", "FORMAT", "text or json [text]",
               (kEach | Of({kSolve, kCalibrate})) & ~kDraws & ~Of({kSweep, kDiff, kInspect}), kAnswer, ReadFormat<>}
         .Words(FormatWords),
-    OptionRow{"--out", "FILE", "write the answer there (trace: the stream) instead of to the terminal; .gz: gzipped",
+    OptionRow{"--out", "FILE", "write the answer to FILE (trace: the stream) instead of the terminal; .gz: gzipped",
               (kEach & ~Of({kWatch})) | Of({kRun}), kAnswer, Into<&Options::out, ReadOut>},
     OptionRow{"--out", "FILE", "write the answer there; with --save the profile", Of({kWatch}), kAnswer,
               Into<&Options::out, ReadOut>},

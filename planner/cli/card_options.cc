@@ -36,15 +36,15 @@ void ShowCard(SettingsRows* s) {
 
 constexpr OptionRow kCardRows[] = {
     OptionRow{"--gpu", "NAME",
-              "a card of \"vramplan gpus\"; auto: this machine's card with the most free memory, minus what others "
-              "hold now (auto:1 is card 1); fit and sweep also accept several, as t4,a10,l4, and all",
+              "a card that \"vramplan gpus\" lists; auto: this machine's card with the most free memory, minus what "
+              "others hold now (auto:1 is card 1); fit and sweep also accept several, such as t4,a10,l4, and all",
               kAway, kCard, Text<&Options::gpu>}
         .First()
         .Words(CardWords)
         .Shown(ShowCard),
     OptionRow{"--gpu", "auto:N",
-              "which card of this machine [auto: the one with the most free memory]; with --dry-run also one of "
-              "\"vramplan gpus\"",
+              "which card of this machine [auto: the one with the most free memory]; with --dry-run also one that "
+              "\"vramplan gpus\" lists",
               Of({kValidate}), kCard, Text<&Options::gpu>}
         .First()
         .Words(CardWords),
@@ -58,8 +58,8 @@ constexpr OptionRow kCardRows[] = {
         .First()
         .Words(CardWords),
     OptionRow{"--gpu", "NAME",
-              "a card of \"vramplan gpus\"; auto: one like this machine's, less what others hold now [one that is "
-              "never full]",
+              "a card that \"vramplan gpus\" lists; auto: a card like this machine's, minus what others hold now [a "
+              "card that is never full]",
               Of({kRun}), kCard, Text<&Options::gpu>}
         .First()
         .Words(CardWords),
@@ -70,7 +70,7 @@ constexpr OptionRow kCardRows[] = {
         }),
     OptionRow{"--gpu-memory", "SIZE", "with --dry-run: a card of this size", Of({kValidate}), kCard,
               Into<&Options::gpu_memory, CardSizeOf>},
-    OptionRow{"--capability", "X.Y", "compute capability instead of the card's [without a card 7.5; in bf16 8.0]",
+    OptionRow{"--capability", "X.Y", "compute capability instead of the card's [without a card: 7.5, or 8.0 in bf16]",
               kStep | Of({kRun}), kCard, Into<&Options::capability, ParseCapability>}
         .Shown([](SettingsRows* s) {
           SpecRow& row = s->Name(ToString(s->spec.capability));
@@ -85,11 +85,11 @@ constexpr OptionRow kCardRows[] = {
         .Shown([](SettingsRows* s) {
           if (s->options.reserve > Bytes()) s->Size(s->options.reserve);
         }),
-    OptionRow{"--reserve", "SIZE", "memory that is always left to others [256MiB]", Of({kValidate}), kCard,
+    OptionRow{"--reserve", "SIZE", "memory that is always left for others [256MiB]", Of({kValidate}), kCard,
               Into<&Options::reserve, SizeOf>},
     OptionRow{"--profile", "FILE",
-              "measurements of the card (vramplan.profile/1): context, rates and cuDNN's workspaces; without --gpu "
-              "they also name the card [--gpu auto: the profile that calibrate stored]",
+              "measurements of the card (vramplan.profile/1): context, rates and cuDNN's workspaces; without --gpu the "
+              "profile also names the card [with --gpu auto: the profile that calibrate stored]",
               kStep, kCard, Text<&Options::profile>}
         .Shown([](SettingsRows* s) {
           if (s->chosen && !s->chosen->profile.empty()) s->Name(s->chosen->profile);
@@ -97,7 +97,7 @@ constexpr OptionRow kCardRows[] = {
     OptionRow{"--max-bytes", "SIZE", "the most memory to take for segments [all but the reserve]", Of({kValidate}),
               kCard, Into<&Options::max_bytes, SizeOf>},
     OptionRow{"--dry-run", "",
-              "only say what would be done: no card is touched, and with --gpu NAME or --gpu-memory none is needed",
+              "only say what would be done: no card is touched, and none is needed with --gpu NAME or --gpu-memory",
               Of({kValidate}), kCard, Flag<&Options::dry_run>},
 };
 

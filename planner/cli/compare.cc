@@ -13,7 +13,7 @@ Result<Outcome> RunCompare(const Options& options, const Style& style, Probe* ma
   if (!IsPickle(*bytes)) {
     const bool is_stream = IsRecord(options.file) || bytes->substr(0, bytes->find('\n')).find(',') != std::string::npos;
     if (!is_stream || options.file.ends_with(".pickle") || options.file.ends_with(".pkl"))
-      return IsNoSnapshot(options.file, "it is no snapshot of PyTorch's memory, which is a pickle");
+      return IsNoSnapshot(options.file, "it is not a snapshot of PyTorch's memory, which would be a pickle");
     Options asked = options;
     asked.compare = options.file;
     return RunTrace(asked, style, machine);

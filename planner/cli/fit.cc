@@ -77,7 +77,7 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   if (IsRecord(options.file)) return RunRecorded(options, style, machine);
   std::optional<ChosenDevice> chosen;
   if (AsksOfMany(options.gpu) && !options.profile.empty())
-    return Error{ErrorCode::kUsage, "--profile", "is of one card, and --gpu " + options.gpu + " asks about many",
+    return Error{ErrorCode::kUsage, "--profile", "is for one card, but --gpu " + options.gpu + " asks about many",
                  "leave one of them out"};
   if (!AsksOfMany(options.gpu)) {
     Result<std::optional<ChosenDevice>> found = ChooseDevice(options, machine);

@@ -44,10 +44,11 @@ Status ReadAllocator(const Typed& typed, Options* options) {
 }
 
 constexpr OptionRow kFrameworkRows[] = {
-    OptionRow{"--framework", "NAME",
-              "pytorch or pytorch@2.0 to pytorch@2.15 [the newest]; estimate and fit also take onnxruntime (CUDA, "
-              "inference of the file as it is), tensorflow and jax (PyTorch's tensors as a stand-in, in a wide band)",
-              kStep, kFramework, Into<&TrainingSpec::framework, ParseFramework>}
+    OptionRow{
+        "--framework", "NAME",
+        "pytorch or pytorch@2.0 to pytorch@2.15 [the newest]; estimate and fit also take onnxruntime (CUDA, inference "
+        "of the file as it is), tensorflow and jax (approximated by PyTorch's tensors, with a wide range)",
+        kStep, kFramework, Into<&TrainingSpec::framework, ParseFramework>}
         .Shown([](SettingsRows* s) { s->Name(ToString(s->spec.framework)); }),
     OptionRow{"--ort-arena", "STRATEGY",
               "onnxruntime's arena_extend_strategy: kNextPowerOfTwo or kSameAsRequested [kNextPowerOfTwo]", kRuntimes,
@@ -74,8 +75,8 @@ constexpr OptionRow kFrameworkRows[] = {
         .Shown([](SettingsRows* s) {
           if (!s->RunsOn(kOrt)) s->Name(Name(s->spec.attention));
         }),
-    OptionRow{"--inplace", "WHEN", "auto, on or off: activations built with inplace=True [auto]", kStep, kUnknown,
-              Into<&TrainingSpec::inplace, ParseInplace>}
+    OptionRow{"--inplace", "WHEN", "auto, on or off: whether activations were built with inplace=True [auto]", kStep,
+              kUnknown, Into<&TrainingSpec::inplace, ParseInplace>}
         .Shown([](SettingsRows* s) {
           if (!s->RunsOn(kOrt)) s->Name(Name(s->spec.inplace));
         }),
@@ -89,7 +90,7 @@ constexpr OptionRow kFrameworkRows[] = {
         }),
     OptionRow{"--mem-fraction", "X",
               "share of the card that tensorflow (per_process_gpu_memory_fraction) or jax (XLA_CLIENT_MEM_FRACTION) "
-              "may take [tensorflow: what is free, less a reserve; jax: 0.75]",
+              "may take [tensorflow: the free memory minus a reserve; jax: 0.75]",
               kRuntimes, kFramework, Into<&PoolOptions::fraction, ReadShare>}
         .Of(kPools)
         .Shown([](SettingsRows* s) {
@@ -116,32 +117,31 @@ constexpr OptionRow kFrameworkRows[] = {
         .Of(kPyTorchAlone)
         .Shown([](SettingsRows* s) { s->List(s->spec.around.retain); }),
     OptionRow{"--keep-loss-graph", "",
-              "the script sums losses without .item() (total += loss): with --mode eval each batch's graph stays",
+              "the script sums losses without .item() (total += loss); with --mode eval each batch's graph is kept",
               kAround, kLoop, Flag<&Surroundings::keep_loss_graph>}
         .Of(kPyTorchAlone)
         .Shown([](SettingsRows* s) {
           if (s->spec.around.keep_loss_graph) s->Add(true, "on").phrase = "keep-loss-graph";
         }),
-    OptionRow{"--eval-batch", "N", "between two steps the model is evaluated at this batch, under no_grad [not at all]",
+    OptionRow{"--eval-batch", "N", "evaluate the model at this batch between two steps, under no_grad [not at all]",
               kAround, kLoop,
               Into<&Surroundings::eval_batch, [](const Typed& t) { return Whole(t, 1, kMostSamples, "64"); }>}
         .Of(kPyTorchAlone)
         .Shown([](SettingsRows* s) {
           if (s->spec.around.eval_batch) s->Number(*s->spec.around.eval_batch);
         }),
-    OptionRow{
-        "--second-model", "FILE.onnx",
-        "a frozen model beside this one, such as a teacher: it runs under no_grad before the loss; --dim is for both",
-        kAround, kModel, Text<&Options::second_model>}
+    OptionRow{"--second-model", "FILE.onnx",
+              "a frozen model beside this one, such as a teacher; it runs under no_grad before the loss. --dim applies "
+              "to both",
+              kAround, kModel, Text<&Options::second_model>}
         .Of(kPyTorchAlone)
         .Shown([](SettingsRows* s) {
           if (!s->options.second_model.empty()) s->Name(FileName(s->options.second_model));
         }),
-    OptionRow{
-        "--checkpoint", "MODULE",
-        "run this module's forward again in the backward instead of keeping its saved tensors (use_reentrant=False), "
-        "such as layer1.0; all: each layer of a model that is given by its name; repeatable",
-        kAsked, kModel, Texts<&TrainingSpec::checkpoint>}
+    OptionRow{"--checkpoint", "MODULE",
+              "run this module's forward again in the backward instead of keeping its saved tensors "
+              "(use_reentrant=False), such as layer1.0; all: every layer of a named model; repeatable",
+              kAsked, kModel, Texts<&TrainingSpec::checkpoint>}
         .Repeats()
         .Of(kTrainers)
         .In(kMakesGradients)
@@ -150,8 +150,8 @@ constexpr OptionRow kFrameworkRows[] = {
           s->List(s->spec.checkpoint, all ? "all" : "");
         }),
     OptionRow{"--saved", "CALL",
-              "an operator call that a checkpointed module saves and does not run again (selective checkpoints), such "
-              "as layer1.0:aten.convolution.default:2, the third of that module; repeatable",
+              "an operator call whose result a checkpointed module keeps (selective checkpoints): "
+              "layer1.0:aten.convolution.default:2 is the third such call of layer1.0; repeatable",
               kAsked, kModel, ReadSaved}
         .Repeats()
         .In(kMakesGradients)
@@ -162,7 +162,7 @@ constexpr OptionRow kFrameworkRows[] = {
         }),
     OptionRow{"--cudnn-workspace", "SIZE",
               "auto, or the most that a convolution or a recurrent network may take; 0: no workspaces and no reserves "
-              "[auto: likely none for convolutions, with a band for what cuDNN may take]",
+              "[auto: likely none for convolutions, with a range for what cuDNN may take]",
               kStep, kFramework, Into<&TrainingSpec::cudnn_workspace, ReadWorkspace>}
         .Shown([](SettingsRows* s) { s->spec.cudnn_workspace ? s->Size(*s->spec.cudnn_workspace) : s->Name("auto"); }),
     OptionRow{"--allocator-conf", "CONF",

@@ -22,7 +22,7 @@ struct HelpLine {
 constexpr HelpLine kOtherLines[] = {
     {"--help", "after a verb: its options and examples; --help all: every option"},
     {"--version", "the version"},
-    {"completion SHELL", "the script that completes command lines in bash, zsh or fish"},
+    {"completion SHELL", "print the script that completes command lines in bash, zsh or fish"},
     {"mcp", "a server of the Model Context Protocol on standard input and output, for agents"},
     {"manual", "the manual page: vramplan manual | man -l -"},
 };
@@ -42,11 +42,17 @@ std::string Row(const std::string& left, const std::string& text) {
 
 std::string HelpText() {
   std::string text =
-      "vramplan tells from an ONNX or .pt2 file, without a GPU, how much GPU memory a PyTorch training or\n"
-      "inference step takes, whether it fits a card, and the largest batch that does.\n\n"
-      "usage: vramplan VERB ...\n\n";
+      "vramplan tells, without a GPU, how much GPU memory a PyTorch training or inference step takes,\n"
+      "whether it fits a card, and the largest batch that does. A model is given by its file (ONNX, .pt2)\n"
+      "or its name; vramplan run takes a script.\n"
+      "\n"
+      "usage: vramplan VERB ...\n"
+      "\n";
   for (const bool expert : {false, true}) {
-    if (expert) text += "\nfor experts, who look at single requests:\n";
+    if (expert)
+      text +=
+          "\n"
+          "for experts, about single requests:\n";
     for (const VerbRow& row : VerbRows())
       if (row.expert == expert) text += Row(row.left, row.line);
   }
@@ -78,7 +84,11 @@ std::string HelpText(Verb verb, bool all) {
       names += (names.empty() ? "" : ", ") + std::string(row->flag);
     }
   }
-  if (!others.empty()) text += "\nmore, which vramplan " + std::string(Name(verb)) + " --help all explains:\n";
+  if (!others.empty())
+    text +=
+        "\n"
+        "more options, explained by vramplan " +
+        std::string(Name(verb)) + " --help all:\n";
   for (const auto& [group, names] : others) text += Row(std::string(kOptionGroups[static_cast<size_t>(group)]), names);
   return text + "\nexamples:\n" + help.examples;
 }

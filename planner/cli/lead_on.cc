@@ -60,7 +60,7 @@ std::optional<Error> OfFolder(Verb verb, const std::string& path, const std::str
   }
   if (!models.empty()) {
     const std::string& first = *std::ranges::min_element(models);
-    return NotAModel(path, "it is a directory, and one file is asked about",
+    return NotAModel(path, "it is a directory; give one file",
                      "type vramplan " + std::string(Name(verb)) + " " + first + (gpu.empty() ? "" : " --gpu " + gpu));
   }
   if (Exists((fs::path(path) / "config.json").string()))
@@ -78,7 +78,7 @@ std::optional<Error> LeadOn(Verb verb, const std::string& path, const std::strin
                      "type vramplan fit " + path + ", or give the path of an .onnx file");
   }
   if (path.ends_with(".py")) {
-    return NotAModel(path, "it is a script, and " + std::string(Name(verb)) + " is about a file with a model",
+    return NotAModel(path, "it is a script, and " + std::string(Name(verb)) + " takes the file of a model",
                      "type vramplan run --gpu " + NamedCard(gpu, "t4") + " -- python " + path);
   }
   std::error_code ignored;
@@ -94,7 +94,7 @@ std::optional<Error> LeadOn(Verb verb, const std::string& path, const std::strin
   const std::string near = may_be_name || is_hub_name ? SuggestNearest(path, names) : "";
   if (is_hub_name) {
     return NotAModel(
-        path, "it is no model of vramplan models, and the Hub's cache has no config.json of it; the Hub was not asked",
+        path, "vramplan models does not list it, the Hub's cache has no config.json of it, and the Hub was not asked",
         near.empty() ? "give the path of its config.json, which is a few kB; " + FromPython(path, gpu) : near);
   }
   if (may_be_name && !FindCard(path).ok()) {  // of a card the line says something else

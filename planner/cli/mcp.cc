@@ -22,8 +22,8 @@ constexpr int kParseError = -32700, kInvalidRequest = -32600, kNoMethod = -32601
 constexpr const char* kInstructions =
     "vramplan tells, without a GPU, how much GPU memory a PyTorch training or inference step takes, whether it fits a "
     "card, and what to change if it does not. Call fit first; plan when it does not fit; explain for the text of an "
-    "out-of-memory error. The first line of an answer is the verdict. Sizes in structuredContent are bytes. Where an "
-    "answer says options.NAME, give options, as {\"NAME\": ...}.";
+    "out-of-memory error. The first line of an answer is the verdict. Sizes in structuredContent are bytes. If an "
+    "answer says options.NAME, pass it in options: {\"NAME\": ...}.";
 
 Json Message(const Json& id) {
   Json message = Json::Object();

@@ -64,9 +64,8 @@ const std::vector<ToolRow>& Tools() {
   static const std::vector<ToolRow> tools = {
       {"fit",
        "Does it fit the card?",
-       "Whether a PyTorch model trains (or infers) on a GPU, with which largest batch, and what takes the memory. "
-       "Needs no "
-       "GPU and runs nothing. Give gpu or gpu_memory.",
+       "Says whether a PyTorch model trains (or infers) on a GPU, the largest batch that fits, and what takes the "
+       "memory. Needs no GPU and runs nothing. Give gpu or gpu_memory.",
        {{"model", kArgumentModel},
         {"gpu", kArgumentGpu},
         {"gpu_memory", kArgumentMemory},
@@ -82,9 +81,8 @@ const std::vector<ToolRow>& Tools() {
        {FitSchema, RecordSchema}},
       {"plan",
        "What to change so that it fits",
-       "The precision, optimizer, accumulation and checkpointed modules with which a model trains on a GPU and loses "
-       "the "
-       "least time, with the code or configuration that applies them. Give gpu or gpu_memory.",
+       "Finds the precision, optimizer, accumulation and checkpointed modules with which a model trains on a GPU and "
+       "loses the least time, with the code or configuration that applies them. Give gpu or gpu_memory.",
        {{"model", kArgumentModel},
         {"gpu", kArgumentGpu},
         {"gpu_memory", kArgumentMemory},
@@ -114,11 +112,16 @@ const std::vector<ToolRow>& Tools() {
        {ExplainSchema}},
       {"models",
        "Models that have names",
-       "The models that can be named instead of giving a file.",
+       "Lists the models that can be named instead of giving a file.",
        {{"text", kArgumentFilter}},
        {},
        {ModelsSchema}},
-      {"gpus", "Cards", "The GPUs that are known, with their memory.", {{"text", kArgumentFilter}}, {}, {GpusSchema}},
+      {"gpus",
+       "Cards",
+       "Lists the GPUs that are known, with their memory.",
+       {{"text", kArgumentFilter}},
+       {},
+       {GpusSchema}},
   };
   return tools;
 }
@@ -247,7 +250,7 @@ class ToolLine {
       if (text != "true" && text != "false") return WrongArgument(argument, "is on or off", "give true or false");
       return Option(argument, option, Json(text == "true"));
     }
-    if (!text) return WrongArgument(argument, "is neither text, number, flag nor a list of them", "");
+    if (!text) return WrongArgument(argument, "is not text, a number, a flag or a list of them", "");
     command_.words.push_back("--" + option);
     return Word(argument, *std::move(text));
   }

@@ -20,7 +20,7 @@ Result<Outcome> RunModels(const Options& options, const Style& style, Probe* /*m
   if (chosen.empty()) {
     const std::string near = SuggestNearest(wanted, names);
     return Error{ErrorCode::kUsage, "models", "no model has the name " + InQuotes(options.filter),
-                 near.empty() ? "vramplan models lists all; others are named by their config.json" : near};
+                 near.empty() ? "vramplan models lists all; others are given by their config.json" : near};
   }
   return Outcome{.text = options.format == Format::kJson ? Print(ModelsJson(chosen)) : PrintModels(chosen, style)};
 }

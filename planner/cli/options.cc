@@ -74,9 +74,9 @@ Status Settle(Options* options) {
   if (options->vllm && !options->Given("mode")) spec.mode = Mode::kServe;  // the only thing that it does
   if (options->vllm) options->vllm->fp8 = options->fp8_cache;
   if (options->Given("sequences") && spec.mode != Mode::kServe)
-    return Wrong("--sequences", "it is of a model that serves", "type --mode serve, or --batch N");
+    return Wrong("--sequences", "it is for a model that serves", "type --mode serve, or --batch N");
   if (options->Given("sequences") && options->Given("batch"))
-    return Wrong("--sequences", "it is the batch of --mode serve, and --batch is given, too", "leave one of them out");
+    return Wrong("--sequences", "it is the batch of --mode serve, but --batch is given too", "leave one of them out");
   // The only thing that ONNX Runtime does.
   if (spec.framework.runtime == Runtime::kOnnxRuntime && !options->Given("mode")) spec.mode = Mode::kInfer;
   options->allocator.bfc = ArenaOf(spec);
@@ -111,11 +111,12 @@ Status CheckRuntime(const Options& options) {
   }
   if (runtime == Runtime::kPyTorch || (verbs::kRuntimes >> static_cast<unsigned>(options.verb) & 1U) != 0)
     return Done();
-  return Wrong("--framework",
-               options.verb == Verb::kPlan
-                   ? "plan works with PyTorch's checkpoints, autocast and fused optimizers, and knows none of " + name
-                   : "every single allocation of a step is known for PyTorch only, not for " + name,
-               "type vramplan fit FILE --framework " + name);
+  return Wrong(
+      "--framework",
+      options.verb == Verb::kPlan
+          ? "plan works with PyTorch's checkpoints, autocast and fused optimizers, and models none of these in " + name
+          : "vramplan knows every single allocation of a step only for PyTorch, not for " + name,
+      "type vramplan fit FILE --framework " + name);
 }
 
 // Of run.
@@ -168,7 +169,7 @@ Status CheckEngine(const Options& options) {
                  "name one card");
   if (options.spec.ranks > 1)
     return Wrong("--gpus", "how vLLM shares a model among cards (--tensor-parallel-size) is not modelled",
-                 "leave it out: the answer is of one card");
+                 "leave it out: the answer is for one card");
   if (options.host) return Wrong("--host", "how much RAM vLLM takes is not modelled", "leave it out");
   const bool shown =
       options.format == Format::kText || options.format == Format::kJson || options.format == Format::kAll;
@@ -176,7 +177,7 @@ Status CheckEngine(const Options& options) {
     return Wrong("--format", std::string(Name(options.format)) + " is of a step, and vLLM's is not laid out",
                  "type --format json");
   if (options.emit != Emit::kNone && options.emit != Emit::kVllm)
-    return Wrong("--emit", "of what vLLM serves it is the command line", "type --emit vllm");
+    return Wrong("--emit", "for vLLM it can only be the command line", "type --emit vllm");
   for (const OptionRow& row : OptionRows()) {
     if (!TakenBy(row, options.verb) || !options.Given(row.flag + 2) || row.group == OptionGroup::kAnswer) continue;
     if (std::ranges::find(kOfVllm, row.flag) == std::end(kOfVllm))
@@ -206,7 +207,7 @@ Status CheckCard(const Options& options) {
   if (no_card && (verb == Verb::kFit || verb == Verb::kPlan)) {
     const std::string name(Name(verb));
     if (FindCard(options.file).ok())
-      return Wrong(options.file, "it is a card, and no file is given",
+      return Wrong(options.file, "it is a card, but no file is given",
                    "type vramplan " + name + " FILE.onnx --gpu " + options.file);
     return Wrong(
         name, "no card is given",
@@ -217,7 +218,7 @@ Status CheckCard(const Options& options) {
   if (verb != Verb::kFit && verb != Verb::kSweep)
     return Wrong("--gpu", "only fit and sweep compare several cards", "type vramplan fit FILE " + typed);
   if (verb == Verb::kFit && IsOfOne(options.format))
-    return Wrong("--format", "svg, snapshot and request are of one card, and " + typed + " asks about many",
+    return Wrong("--format", "svg, snapshot and request are for one card, but " + typed + " asks about many",
                  "type --format html");
   if (options.host) return Wrong("--host", "is beside one card, and " + typed + " asks about many", "name one card");
   if (options.gpu_memory) return Wrong("--gpu-memory", "cannot be combined with " + typed, "leave one of them out");

@@ -51,7 +51,7 @@ Error Leftover(Verb verb, const std::vector<std::string>& rest, const TypedOptio
   const std::string& alone = rest.front();
   const bool number = alone.find_first_not_of("0123456789") == std::string::npos;
   const auto stands_alone = [&](const std::string& hint) {
-    return Usage(alone, "it stands alone, without an option", "type " + hint + alone);
+    return Usage(alone, "it has no option before it", "type " + hint + alone);
   };
   const auto begun = std::ranges::find_if(
       typed, [](const TypedOption& one) { return one.flag == "--dim" && one.value.find('=') == std::string::npos; });
@@ -71,7 +71,7 @@ Error UnknownVerb(const std::string& word) {
     return Usage(word, "a verb comes first: " + AllVerbs(), "type vramplan fit " + word + " --gpu t4");
   }
   if (NamesModel(word)) {
-    return Usage(word, "it is a model, and a verb comes first: " + AllVerbs(),
+    return Usage(word, "it is a model, but a verb must come first: " + AllVerbs(),
                  "type vramplan fit " + word + " --gpu t4");
   }
   const std::string near = SuggestNearest(word, verbs);

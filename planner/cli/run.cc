@@ -162,7 +162,7 @@ int RunMcp(int argc, const char* const* argv) {
   const std::string_view first = argc > 2 ? argv[2] : "";
   if (argc == 2) return ServeMcp(std::cin, std::cout, AskApart);
   if (first != "--help" && first != "-h" && first != "help")
-    return Fail({ErrorCode::kUsage, std::string(first), "mcp takes nothing: a client writes to its standard input",
+    return Fail({ErrorCode::kUsage, std::string(first), "mcp takes no arguments: a client writes to its standard input",
                  "vramplan mcp --help says how to start it"});
   std::cout << McpHelp();
   return 0;

@@ -14,7 +14,7 @@ Result<Outcome> RunSolve(const Options& options, const Style& style, Probe* /*ma
   constexpr int kNoSchedule = 3;
   const auto begin = std::chrono::steady_clock::now();
   if (options.out == "-")
-    return Error{ErrorCode::kUsage, "--out", "the terminal shows the answer", "name a file for the schedule"};
+    return Error{ErrorCode::kUsage, "--out", "the answer already goes to the terminal", "name a file for the schedule"};
   const Result<std::string> text = ReadStream(options.file);
   if (!text.ok()) return text.error();
   const Result<RematProblem> problem = ReadProblem(*text, options.file);

@@ -100,10 +100,10 @@ constexpr OptionRow kStepRows[] = {
     OptionRow{"--model", "FILE.onnx", "the model that was running; the message is compared with its step [none]",
               Of({kExplain}), kModel, Text<&Options::model>}
         .First(),
-    OptionRow{"--model", "FILE.onnx", "the model that was running; its step is laid beside the recorded one",
+    OptionRow{"--model", "FILE.onnx", "the model that was running; its step is compared with the recorded one",
               Of({kCompare}), kModel, Text<&Options::model>}
         .First(),
-    OptionRow{"--batch", "N", "samples in a (micro-)batch [1; fit also searches the largest, plan chooses]",
+    OptionRow{"--batch", "N", "samples in a (micro-)batch [1; fit also finds the largest, plan chooses]",
               kAway & ~Of({kExplain}), kModel,
               Into<&Options::batch, [](const Typed& t) { return Whole(t, 1, kMostSamples, "32"); }>}
         .First()
@@ -115,19 +115,17 @@ constexpr OptionRow kStepRows[] = {
           row.given = true;
           row.phrase = named.source + " (" + named.of_class + ", " + named.templates.made_with + ")";
         }),
-    OptionRow{
-        "--sequences", "N",
-        "sequences that --mode serve reads at once, its batch [1; fit also searches the most]; --dim sequence=N is "
-        "how long they are",
-        Of({kFit, kEstimate, kSweep}), kModel,
-        Into<&Options::batch, [](const Typed& t) { return Whole(t, 1, kMostSamples, "32"); }>},
-    OptionRow{
-        "--engine", "NAME",
-        "what serves a model that is given by its name: transformers (generate()), or vllm: whether vllm serve starts "
-        "with --dim sequence=N as its --max-model-len, and what its cache holds; with what it is told: "
-        "vllm,utilization=0.95,tokens=4096,seqs=64,eager (--gpu-memory-utilization, --max-num-batched-tokens, "
-        "--max-num-seqs, --enforce-eager) [transformers]",
-        Of({kFit}), kModel, Into<&Options::vllm, ParseEngine>}
+    OptionRow{"--sequences", "N",
+              "sequences that --mode serve reads at once: its batch [1; fit also finds the most]; --dim sequence=N is "
+              "their length",
+              Of({kFit, kEstimate, kSweep}), kModel,
+              Into<&Options::batch, [](const Typed& t) { return Whole(t, 1, kMostSamples, "32"); }>},
+    OptionRow{"--engine", "NAME",
+              "what serves a named model: transformers (generate()), or vllm: whether vllm serve starts with --dim "
+              "sequence=N as its --max-model-len, and what its cache holds. Add vLLM's settings like this: "
+              "vllm,utilization=0.95,tokens=4096,seqs=64,eager (--gpu-memory-utilization, --max-num-batched-tokens, "
+              "--max-num-seqs, --enforce-eager) [transformers]",
+              Of({kFit}), kModel, Into<&Options::vllm, ParseEngine>}
         .Words([]() -> std::vector<std::string> {
           return {"transformers", "vllm"};
         })
@@ -149,7 +147,7 @@ constexpr OptionRow kStepRows[] = {
         .Shown([](SettingsRows* s) {
           if (s->options.vllm) s->Name(s->options.fp8_cache ? "fp8" : "auto");
         }),
-    OptionRow{"--batch", "N", "samples in a (micro-)batch [the one whose step makes the request of the message]",
+    OptionRow{"--batch", "N", "samples in a (micro-)batch [found from the failed request in the message]",
               Of({kExplain}), kModel,
               Into<&Options::batch, [](const Typed& t) { return Whole(t, 1, kMostSamples, "32"); }>}
         .First(),
@@ -163,8 +161,8 @@ constexpr OptionRow kStepRows[] = {
               Into<&Options::batch, [](const Typed& t) { return Whole(t, 1, kMostSamples, "32"); }>}
         .First(),
     OptionRow{"--lora", "R",
-              "train LoRA adapters of rank R alone, as peft adds them to a model that is given by its name: 16, "
-              "16,target=q_proj+v_proj, 16,target=all-linear,dropout=0.05, or 16,dora",
+              "train only LoRA adapters of rank R, as peft adds them to a named model. R may be 16; "
+              "16,target=q_proj+v_proj; 16,target=all-linear,dropout=0.05; or 16,dora",
               kGraph, kModel, Into<&Options::lora, ParseLora>}
         .Shown([](SettingsRows* s) {
           if (!s->options.lora) return;
@@ -177,12 +175,11 @@ constexpr OptionRow kStepRows[] = {
           if (lora.dropout > 0) row.text += " dropout " + NumberText(lora.dropout);
           if (lora.dora) row.text += " dora";
         }),
-    OptionRow{
-        "--quant", "TYPE",
-        "the linear layers of a model that is given by its name are packed by bitsandbytes: nf4, nf4,double (double "
-        "quantization), fp4, or int8 (LLM.int8()). Trained with --lora it is QLoRA: the other weights are in fp32, as "
-        "prepare_model_for_kbit_training makes them; with --precision bf16 they stay in bf16",
-        kGraph, kModel, Into<&Options::quant, ParseQuant>}
+    OptionRow{"--quant", "TYPE",
+              "pack the linear layers of a named model as bitsandbytes does: nf4; nf4,double (double quantization); "
+              "fp4; or int8 (LLM.int8()). With --lora this is QLoRA: the other weights are in fp32, as "
+              "prepare_model_for_kbit_training makes them; with --precision bf16 they stay in bf16",
+              kGraph, kModel, Into<&Options::quant, ParseQuant>}
         .Words([]() -> std::vector<std::string> {
           return {"nf4", "nf4,double", "fp4", "int8"};
         })
@@ -216,7 +213,7 @@ constexpr OptionRow kStepRows[] = {
     OptionRow{"--input", "NAME=AxBxC", "shape of an input, batch included; repeatable", kBound, kModel, ReadInputs}
         .Repeats()
         .First(),
-    OptionRow{"--image", "N|HxW", "height and width of the images, where the file leaves them free: 512, or 512x384",
+    OptionRow{"--image", "N|HxW", "height and width of the images, if the file leaves them free: 512, or 512x384",
               kBound, kModel, Into<&BindOptions::image, ParseImage>}
         .Shown([](SettingsRows* s) {
           const auto& image = s->options.bind.image;
@@ -224,7 +221,7 @@ constexpr OptionRow kStepRows[] = {
         }),
     OptionRow{"--batch-dim", "INPUT:AXIS", "which axis is the batch [found by its name or place]", kBound, kModel,
               Text<&BindOptions::batch_dim>},
-    OptionRow{"--mode", "MODE", "train, infer, eval (evaluation without no_grad) or, of a named model, serve [train]",
+    OptionRow{"--mode", "MODE", "train, infer, eval (evaluation without no_grad) or, for a named model, serve [train]",
               kAsked, kModel, Into<&TrainingSpec::mode, ParseMode>}
         .Words(NamesUpTo<Mode::kServe>)
         .Shown([](SettingsRows* s) { s->Name(Name(s->spec.mode)); }),
@@ -246,12 +243,11 @@ constexpr OptionRow kStepRows[] = {
           if (!named || (!asked && !s->options.weights))
             row.phrase = "precision " + row.text + (named ? " (as its config.json says)" : " (as the file says)");
         }),
-    OptionRow{
-        "--weights", "TYPE",
-        "bf16, fp16 or fp32: the type in which a model that is given by its name is loaded [as --precision says]; "
-        "--weights bf16 --precision amp-bf16 is a model in bf16 under autocast, as TrainingArguments(bf16=True) "
-        "runs what from_pretrained loads",
-        kGraph, kModel, Into<&Options::weights, ParseWeights>}
+    OptionRow{"--weights", "TYPE",
+              "bf16, fp16 or fp32: the type in which a named model is loaded [as --precision says]; --weights bf16 "
+              "--precision amp-bf16 is a bf16 model under autocast, as TrainingArguments(bf16=True) runs what "
+              "from_pretrained loads",
+              kGraph, kModel, Into<&Options::weights, ParseWeights>}
         .Words([]() -> std::vector<std::string> {
           return {"bf16", "fp16", "fp32"};
         })
@@ -274,9 +270,8 @@ constexpr OptionRow kStepRows[] = {
           row.given = true;
           row.phrase = "optimizer " + row.text + " (as the file says)";
         }),
-    OptionRow{"--optimizer-impl", "IMPL",
-              "foreach, fused or for-loop [as the optimizer's library chooses: mostly foreach]", kStep, kLoop,
-              Into<&TrainingSpec::optimizer_impl, ParseOptimizerImpl>}
+    OptionRow{"--optimizer-impl", "IMPL", "foreach, fused or for-loop [the default of its library, mostly foreach]",
+              kStep, kLoop, Into<&TrainingSpec::optimizer_impl, ParseOptimizerImpl>}
         .Words(NamesUpTo<OptimizerImpl::kForLoop>)
         .Of(kPyTorchAlone)
         .In(kTraining)
@@ -297,7 +292,7 @@ constexpr OptionRow kStepRows[] = {
           if (s->Trains() && (optimizer == Optimizer::kSgdMomentum || optimizer == Optimizer::kSgdNesterov))
             s->Real(s->spec.momentum);
         }),
-    OptionRow{"--accumulate", "N", "forwards and backwards before each optimizer step, the loss divided by N [1]",
+    OptionRow{"--accumulate", "N", "forwards and backwards before each optimizer step; the loss is divided by N [1]",
               kStep, kLoop,
               Into<&TrainingSpec::accumulate, [](const Typed& t) { return Whole(t, 1, kMostSamples, "4"); }>}
         .In(kTraining)
@@ -324,9 +319,8 @@ constexpr OptionRow kStepRows[] = {
           if (s->Trains() && !s->spec.set_to_none) s->Name("off");
         }),
     OptionRow{"--strategy", "NAME",
-              "how the cards of --gpus share the model that is given by its name: ddp (each has all of it), fsdp2 "
-              "(fully_shard of each layer and of the model), zero1, zero2 or zero3 (DeepSpeed's stages, with its "
-              "defaults) [none]",
+              "how the cards of --gpus share a named model: ddp (each has all of it), fsdp2 (fully_shard of each layer "
+              "and of the model), zero1, zero2 or zero3 (DeepSpeed's stages, with its defaults) [none]",
               kGraph, kModel, Into<&TrainingSpec::strategy, ParseStrategy>}
         .Words(NamesUpTo<Strategy::kZero3>)
         .Of(kPyTorchAlone)
@@ -360,10 +354,10 @@ constexpr OptionRow kStepRows[] = {
           SpecRow& row = s->Name(Name(s->spec.loss));
           if (s->spec.loss == Loss::kAuto && s->head.loss != Loss::kNone) row.text = Name(s->head.loss);
         }),
-    OptionRow{
-        "--loss-on", "N|NAME|all",
-        "the output that the loss is of, by its place or name; all: the sum of a loss of each [the first that it fits]",
-        kStep, kLoop, Text<&TrainingSpec::loss_on>}
+    OptionRow{"--loss-on", "N|NAME|all",
+              "the output that the loss reads, by its position or name; all: the sum of one loss for each output [the "
+              "first output that the loss fits]",
+              kStep, kLoop, Text<&TrainingSpec::loss_on>}
         .In(kTraining)
         .Shown([](SettingsRows* s) {
           if (s->Trains() && !s->spec.loss_on.empty()) s->Name(s->spec.loss_on);
@@ -390,9 +384,10 @@ constexpr OptionRow kStepRows[] = {
               "on or off: put back the batch norms that an export folded into convolutions [on]", kStep, kUnknown,
               Into<&PutBack::batch_norms, IsOn>}
         .Of(kTrainers),
-    OptionRow{"--assume-dropout", "P",
-              "put back the dropouts of a transformer that an eval export lost, with this share, such as 0.1 [none]",
-              kStep, kUnknown, Into<&PutBack::dropout, RealOf>}
+    OptionRow{
+        "--assume-dropout", "P",
+        "put back the dropouts of a transformer that an eval export lost, with this probability, such as 0.1 [none]",
+        kStep, kUnknown, Into<&PutBack::dropout, RealOf>}
         .Of(kTrainers)
         .Shown(ShowUnsaid),
 };

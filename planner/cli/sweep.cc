@@ -38,7 +38,7 @@ Status CheckAxes(const Options& options) {
       const bool same = name == axis.name || (IsBatchAxis(name) && IsBatchAxis(axis.name)) ||
                         (name == "dim" && typed.value.starts_with(axis.name + "="));
       if (!same) continue;
-      return Error{ErrorCode::kUsage, typed.flag, "--over " + axis.name + " says its values already",
+      return Error{ErrorCode::kUsage, typed.flag, "--over " + axis.name + " already gives its values",
                    "leave out " + typed.flag + " " + typed.value};
     }
   }
@@ -84,7 +84,7 @@ Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* mach
     const Question& question = *asked;
     return question;
   };
-  Result<Swept> swept = SweepOf(options.model, options.over, at, chosen, AsksOfMany(options.gpu));
+  Result<Swept> swept = SweepOf(options.over, at, chosen, AsksOfMany(options.gpu));
   if (!swept.ok()) return swept.error();
   if (const Status added = AddSettings(options, chosen, &*swept); !added) return added.error();
   const SweepReport& report = swept->report;

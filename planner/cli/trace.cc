@@ -23,7 +23,8 @@ Status CheckTraceOptions(const Options& options) {
     return Error{ErrorCode::kUsage, "--format", "the stream is always CSV; json is for the answer of --compare",
                  "leave --format out"};
   if (!options.compare.empty() && options.out == "-")
-    return Error{ErrorCode::kUsage, "--out", "the terminal shows the comparison", "name a file for the stream"};
+    return Error{ErrorCode::kUsage, "--out", "the comparison already goes to the terminal",
+                 "name a file for the stream"};
   return Done();
 }
 

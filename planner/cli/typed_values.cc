@@ -157,7 +157,7 @@ Result<Lora> ParseLora(const std::string& text) {
     if (part.starts_with("target=")) {
       std::istringstream names(value);
       for (std::string name; std::getline(names, name, '+');) lora.targets.push_back(name);
-      if (lora.targets.empty()) return wrong("no module is named behind target=");
+      if (lora.targets.empty()) return wrong("target= names no module");
     } else if (part.starts_with("dropout=")) {
       const Result<double> dropout = ReadReal("--lora", value);
       if (!dropout.ok() || *dropout >= 1) return wrong(InQuotes(value) + " is not a dropout, from 0 to less than 1");
@@ -177,13 +177,13 @@ Result<Quantization> ParseQuant(const std::string& text) {
   if (text == "int8") return quantization;
   const bool known = quantization.type == "nf4" || quantization.type == "fp4";
   if (known && (!quantization.nested || text.substr(comma) == ",double")) return quantization;
-  return Wrong("--quant", "\"" + text + "\" is no quantization that is known here",
+  return Wrong("--quant", "\"" + text + "\" is not a known quantization",
                "type --quant nf4, nf4,double, fp4, fp4,double or int8");
 }
 
 Result<std::optional<VllmOptions>> ParseEngine(const std::string& text) {
   if (text == "transformers") return std::optional<VllmOptions>();
-  const Error wrong = Wrong("--engine", InQuotes(text) + " is neither transformers nor vllm with what it is told",
+  const Error wrong = Wrong("--engine", InQuotes(text) + " is neither transformers nor vllm with its settings",
                             "type --engine vllm, or --engine vllm,utilization=0.95,tokens=4096,seqs=64,eager");
   VllmOptions options;
   std::istringstream parts(text);
@@ -214,7 +214,7 @@ Result<DType> ParseWeights(const std::string& text) {
   if (text == "bf16") return DType::kBFloat16;
   if (text == "fp16") return DType::kFloat16;
   if (text == "fp32") return DType::kFloat32;
-  return Wrong("--weights", "\"" + text + "\" is no type of weights", "type --weights bf16, fp16 or fp32");
+  return Wrong("--weights", "\"" + text + "\" is not a type of weights", "type --weights bf16, fp16 or fp32");
 }
 
 }  // namespace vramplan

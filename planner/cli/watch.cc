@@ -82,7 +82,7 @@ Status SaveWatch(const CardFacts& card, Probe* machine, WatchReport* report, Out
   const std::optional<Bytes> context = seen.there_before ? std::nullopt : ContextOfRun(seen, *report->prediction);
   if (!context) {
     return refused(
-        "nothing was saved: what the run took beyond the predicted reserved bytes is not the size of a CUDA context");
+        "nothing was saved: what the run took beyond the predicted reserved bytes does not look like a CUDA context");
   }
   Profile profile;
   if (std::optional<StoredProfile> stored = FindStoredProfile(card, ProfileFolders(), &report->notes)) {

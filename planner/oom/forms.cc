@@ -12,25 +12,23 @@ constexpr std::string_view kKilled =
     "a process that ends with signal 9 was killed, and the kernel does that when the RAM of the machine, or of its "
     "container, is full";
 constexpr std::string_view kWorkspace =
-    "the library found no memory on the card for a handle or a workspace of its own: what is left beside the tensors "
-    "is too little";
+    "the library found no memory on the card for its own handle or workspace: too little is left beside the tensors";
 constexpr std::string_view kNoAlgorithm =
-    "every algorithm of the convolution wants a workspace, and none of them found room beside the tensors";
+    "every algorithm of the convolution needs a workspace, and none of them found room beside the tensors";
 constexpr std::string_view kOfDriver =
-    "the driver refused and gives no sizes: the card is full, of this process or of others, or the host is, for "
-    "page-locked memory; vramplan watch shows which while it runs";
+    "the driver refused and gives no sizes: either the card is full, because of this process or others, or the host "
+    "has no page-locked memory left; vramplan watch shows which while the script runs";
 
 constexpr std::string_view kOfWorkers =
     "workers pass batches through /dev/shm, which a container makes small (64 MiB with Docker): --shm-size or "
     "--ipc=host there, or num_workers=0";
 constexpr std::string_view kOneBuffer = "Metal refuses single buffers beyond a limit, however much is free";
 constexpr std::string_view kOfXla =
-    "JAX takes three quarters of the card when it starts (XLA_PYTHON_CLIENT_MEM_FRACTION): other arrays of the "
-    "process, "
-    "or other processes, hold the rest of it";
+    "JAX takes three quarters of the card when it starts (XLA_PYTHON_CLIENT_MEM_FRACTION), and other arrays of the "
+    "process or other processes hold the rest";
 constexpr std::string_view kOfLlama =
-    "what helps llama.cpp: fewer layers on the card (-ngl), a shorter context (-c), a cache of 8 bits (-ctk, -ctv), a "
-    "smaller -ub";
+    "what helps with llama.cpp: fewer layers on the card (-ngl), a shorter context (-c), an 8-bit cache (-ctk, -ctv), "
+    "a smaller -ub";
 
 // Sources: c10/cuda/CUDACachingAllocator.cpp, c10/xpu/XPUCachingAllocator.cpp, aten/src/ATen/mps/MPSAllocator.mm,
 // c10/core/impl/alloc_cpu.cpp; tensorflow/core/framework/op_kernel.cc, tsl/framework/bfc_allocator.cc,
@@ -76,7 +74,7 @@ constexpr auto kForms = std::to_array<Form>({
     {"that was not possible. there are ", "xla"},
     {"failed to allocate memory for requested buffer of size ", "onnxruntime"},
     {"is smaller than requested bytes of ", "onnxruntime", kMessage, kCard, "",
-     "an arena has a limit (gpu_mem_limit of the CUDA provider): what it has left below it is what is available"},
+     "the arena has a limit (gpu_mem_limit of the CUDA provider), and \"available\" is what is left below that limit"},
     {"out of memory error on gpu", "paddle"},
     {"model requires more system memory", "ollama", kMessage, kHost},
     {"model requires more gpu memory", "ollama"},
@@ -143,7 +141,7 @@ constexpr auto kForms = std::to_array<Form>({
     {"erroroutofdevicememory", "device", kError, kCard, "", kOfDriver},
     {"error_out_of_resources", "device", kError, kCard, "XPU", kOfDriver},
     {"kiogpucommandbuffercallbackerroroutofmemory", "device", kError, kCard, "Metal",
-     "Metal had no memory for the buffers of a command: on a Mac the card and the host share it"},
+     "Metal had no memory for the buffers of a command: on a Mac the card and the host share their memory"},
     {"mem_object_allocation_failure", "device", kError, kCard, "OpenCL", kOfDriver},
     {"memory object allocation failure", "device", kError, kCard, "OpenCL", kOfDriver},
     {"cl_out_of_resources", "device", kError, kCard, "OpenCL", kOfDriver},

@@ -59,7 +59,7 @@ class RecordReader {
     if (head == kRecordColumns) columns_ = kColumnsBefore;
     if (!head.starts_with(kRecordColumns) ||
         (columns_ == kColumns && head.substr(kRecordColumns.size()) != kCallerColumn))
-      return Fail("the first line is not that of a recorded run");
+      return Fail("the first line is not the header of a recorded run");
     while (!text_.empty()) {
       const std::string_view line = NextLine();
       if (line.empty()) continue;

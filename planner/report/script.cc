@@ -24,9 +24,9 @@ void NoteRefusals(ScriptReport* report) {
   const size_t times = report->recording.refusals.size();
   if (report->oom && report->recording.limit < 1) {
     report->notes.Add({"own-limit", Severity::kWarning, FileName(report->oom->place.file),
-                       "the script allows itself " + Formatted("%.3g %%", 100 * report->recording.limit) +
+                       "the script limits itself to " + Formatted("%.3g %%", 100 * report->recording.limit) +
                            " of the card by set_per_process_memory_fraction",
-                       "without it, what it takes is told of the whole card"});
+                       "without that call the answer is for the whole card"});
   }
   if (const auto& last = report->recording.last; last && last->retries > 0 && times == 0) {
     report->notes.Add({"cache-given-back", Severity::kNote, "",
@@ -67,7 +67,7 @@ void NoteLibrary(ScriptReport* report) {
   if (uncovered.size() > kShown) names += " and " + std::to_string(uncovered.size() - kShown) + " more";
   if (!uncovered.empty()) {
     report->notes.Add({"uncovered", Severity::kWarning, names,
-                       "was called and the pretend card knows nothing about it: what it should have written was not",
+                       "was called, but the pretend card does not know it, so its results were not written",
                        "please report it"});
   }
   std::string libraries;

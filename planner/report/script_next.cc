@@ -21,7 +21,7 @@ std::string PrintNext(const ScriptNext& next, int width) {
   }
   line(needs);
   std::string what = next.smallest ? "the smallest card that holds it: " + *next.smallest
-                                   : "no card of the catalogue holds it: --gpus shares it out among several";
+                                   : "no card in the catalogue holds it: --gpus shares it among several";
   line(what + "; next: " + (next.tried ? "" : "--try, ") +
        "--largest batch=1:512 with {batch} in the command, or --record run.csv.gz and vramplan plan run.csv.gz");
   return text;

@@ -57,14 +57,14 @@ void NoteSaved(ScriptReport* report) {
     }
     if (names.empty()) continue;
     if (held) {
-      report->notes.Add(
-          {"checkpoint-held", Severity::kNote, names.text(),
-           "was not written at " + place + ": the file of that name stays, and the new one would hold zeros", ""});
+      report->notes.Add({"checkpoint-held", Severity::kNote, names.text(),
+                         "was not written at " + place +
+                             ": the existing file of that name is kept, because the new one would hold zeros",
+                         ""});
     } else {
-      report->notes.Add(
-          {"checkpoint-written", Severity::kWarning, names.text(),
-           "was written at " + place + ", and what it holds was computed on a card that is not there: zeros",
-           "remove it, so that no training goes on from it"});
+      report->notes.Add({"checkpoint-written", Severity::kWarning, names.text(),
+                         "was written at " + place + ", and it holds zeros, because the card only pretends to compute",
+                         "remove it, so that no training resumes from it"});
     }
   }
   Names stays;
@@ -72,7 +72,7 @@ void NoteSaved(ScriptReport* report) {
   if (!stays.empty()) {
     report->notes.Add({"file-stays", Severity::kNote, stays.text(),
                        "was removed or renamed at " + LineText(report->recording.stays.front().place) +
-                           ", and stays all the same: it was there before the run",
+                           ", but is kept, because it existed before the run",
                        ""});
   }
 }

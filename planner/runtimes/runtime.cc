@@ -146,7 +146,7 @@ Pool PoolOn(const TrainingSpec& spec, Bytes usable, Bytes free_memory, Capabilit
         pool.source = "per_process_gpu_memory_fraction";
       } else {
         pool.bytes = std::max(Bytes(), free_memory - LeftToTheSystem(free_memory, capability));
-        pool.source = "what is free, less " + ToString(LeftToTheSystem(free_memory, capability)) + " for the system";
+        pool.source = "the free memory minus " + ToString(LeftToTheSystem(free_memory, capability)) + " for the system";
       }
       break;
     case Runtime::kJax: {

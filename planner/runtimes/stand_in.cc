@@ -197,15 +197,15 @@ void NoteStandIn(const TrainingSpec& spec, Notes* notes) {
       runtime == Runtime::kTensorFlow
           ? "update kernels are fused, nothing but variables outlives a step, cuBLAS has its workspace outside the "
             "allocator; what Grappler and XLA fuse is not known"
-          : "one block holds all that lives within the step; fusion and rematerialisation by XLA are not known" +
+          : "one block holds everything that lives within the step; what XLA fuses and rematerialises is not known" +
                 std::string(
                     spec.mode != Mode::kTrain || spec.pool.donate
                         ? ""
                         : "; new parameters and states exist next to the old ones (--donate on: they replace them)");
   notes->Add({"unmeasured-framework", Severity::kWarning, "--framework",
-              name + (runtime == Runtime::kJax ? " was measured in twelve steps alone" : " was not measured") +
+              name + (runtime == Runtime::kJax ? " was measured in only twelve steps" : " was not measured") +
                   ": the tensors are those of PyTorch, with the known differences: " + differs,
-              "the band is wide for that reason: half to one and a half times the likely value"});
+              "so the band is wide: half to one and a half times the likely value"});
 }
 
 }  // namespace

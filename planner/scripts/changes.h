@@ -19,20 +19,19 @@ struct ScriptChange {
 // Those that change the least about a training first.
 inline constexpr std::array<ScriptChange, 6> kScriptChanges = {{
     {"expandable segments", nullptr, "", "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
-    {"no foreach", "foreach", "no optimizer chooses by itself to update all parameters at once",
+    {"no foreach", "foreach", "no optimizer of the script updates all parameters at once by default",
      "give the optimizer foreach=False"},
     {"checkpointed layers", "checkpoint",
-     "no library offers it, and the model has no list of modules of one kind and no nn.Sequential of four",
+     "the library has no checkpointing, and the model has no list of modules of one kind and no nn.Sequential of four",
      "checkpoint the layers, which costs time"},
     {"half the batch", "half",
-     "the script makes its batches without a DataLoader, or of one sample: halve the number in it, and step each "
-     "second "
-     "time",
-     "halve the batch and step each second time"},
-    {"autocast", "amp", "the script uses autocast already, or trains no float32 parameter",
+     "the script makes its batches without a DataLoader, or with one sample each: halve the batch in the script, and "
+     "step every second time",
+     "halve the batch and step every second time"},
+    {"autocast", "amp", "the script already uses autocast, or trains no float32 parameter",
      "run forward and loss under torch.autocast"},
     {"8-bit Adam", "8-bit", "the script makes no torch.optim.Adam or AdamW, or bitsandbytes is not installed",
-     "take Adam or AdamW of bitsandbytes.optim in 8 bits"},
+     "use the 8-bit Adam or AdamW of bitsandbytes.optim"},
 }};
 
 // Variables for a run with it.

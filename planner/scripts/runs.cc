@@ -61,8 +61,8 @@ Result<std::string> PretendFolder() {
   for (const fs::path& place : places) {
     if (fs::exists(place / "libcuda.so.1", failed)) return place.string();
   }
-  return BadCommand(places.front().string(), "the library of the pretend card is not there",
-                    "build vramplan whole, or name its folder with VRAMPLAN_PRETEND_PATH");
+  return BadCommand(places.front().string(), "the library of the pretend card is missing",
+                    "build all of vramplan, or name the library's folder with VRAMPLAN_PRETEND_PATH");
 }
 
 std::string Before(const std::string& first, const char* variable, const char* separator) {
@@ -173,7 +173,7 @@ Status CheckAllocators(const std::string& name, const Recordings& all) {
   for (const Recording& process : all.processes) {
     if (process.allocator.empty()) continue;
     return BadCommand(name, "takes memory by " + process.allocator + ", and run counts by PyTorch's own allocator",
-                      "leave it out: PyTorch's own takes what its tensors take, and a cache");
+                      "leave it out: PyTorch's own allocator takes what the tensors take, and a cache");
   }
   return Done();
 }
@@ -213,8 +213,7 @@ Error NothingSeen(const std::string& command, const std::string& name, const Rec
                                  : "was it killed by its parent? --steps 1 ends it earlier");
   }
   if (all.processes.empty())
-    return BadCommand(name, EndedText(end) + " and imported no torch",
-                      "its own output stands above; is it the right python?");
+    return BadCommand(name, EndedText(end) + " and imported no torch", "see its output above; is it the right python?");
   const Recording& process = all.processes.front();
   if (!process.hip.empty()) {
     return BadCommand(name, "torch " + process.torch + " is built for ROCm, and the pretend card is one of CUDA",
@@ -235,7 +234,7 @@ Error NothingSeen(const std::string& command, const std::string& name, const Rec
   if (!process.failure.empty())
     return BadCommand(name, "failed before it used the card: " + process.failure + ": " + process.failure_text, "");
   if (process.end == "seconds")
-    return BadCommand(name, "had not used the card when its time was over", "give it more with --seconds");
+    return BadCommand(name, "had not used the card when its time was up", "give it more time with --seconds");
   return BadCommand(name, EndedText(end) + " and never used the card",
                     "does it choose its device by an option, such as --device cuda?");
 }
@@ -286,7 +285,7 @@ Result<Filled> Fill(const Script& script, const ScriptValues& values, const std:
       filled.variables.emplace_back(name, value);
     if (!in_file) continue;
     std::error_code failed;
-    if (!fs::is_regular_file(in->file, failed)) return BadCommand(in->file, "is no file that can be read", "");
+    if (!fs::is_regular_file(in->file, failed)) return BadCommand(in->file, "is not a file that can be read", "");
     const Result<std::string> text = WithKey(in->file, ReadWhole(in->file), in->key, value);
     if (!text.ok()) return text.error();
     const fs::path copy = fs::path(folder) / "values" / fs::path(in->file).filename();
@@ -301,7 +300,7 @@ Result<Filled> Fill(const Script& script, const ScriptValues& values, const std:
     }
     if (!named)
       return BadCommand("--largest-in", "the command does not name " + in->file,
-                        "write the file as the command has it");
+                        "write the file's name as in the command");
   }
   return filled;
 }
@@ -357,7 +356,7 @@ void NoteRanks(const ScriptRanks& ranks, int64_t gpus, const std::string& launch
   }
   if (ranks.all || ranks.one_process || gpus == 1) return;
   report->notes.Add({"ranks-alone", Severity::kNote, "rank " + std::to_string(report->recording.rank),
-                     "ran alone: the other ranks are taken to do what it does, and NCCL's own buffers are not counted",
+                     "ran alone: the other ranks are assumed to do the same, and NCCL's own buffers are not counted",
                      "--rank R runs another one"});
 }
 
@@ -464,13 +463,14 @@ Result<ScriptReport> ScriptRuns::RunOn(const Way& way, const ScriptValues& value
   const bool failed = end.signal || end.exit_code.value_or(0) != 0;
   const bool on_purpose = !end.signal && EndedOnPurpose(*all, report.recording);
   if (failed && on_purpose) {
-    report.notes.Add({"ended-early", Severity::kNote, name,
-                      EndedText(end) + ": vramplan ended the script after its last step, which it took for a crash",
-                      ""});
+    report.notes.Add(
+        {"ended-early", Severity::kNote, name,
+         EndedText(end) + ": vramplan ended the script after its last step, and the launcher took that for a crash",
+         ""});
   }
   if (failed && !on_purpose && !report.oom) {
     const std::string steps = std::to_string(report.recording.steps.size());
-    std::string hint = "its own output stands above";
+    std::string hint = "see its output above";
     if (AsksForAnotherCard(report.recording.failure_text))
       hint = "the pretend machine has " + std::to_string(gpus) + (gpus == 1 ? " card" : " cards") +
              ": --gpus 2 --one-process gives two to one process";

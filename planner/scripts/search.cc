@@ -17,7 +17,7 @@ bool SameWhatever(const TriedValue& a, const TriedValue& b) {
 
 Error NobodyUses(const std::string& option, const std::string& name, const std::string& a, const std::string& b) {
   return {ErrorCode::kUsage, option,
-          "nobody uses " + name + ": the command has no {" + name + "}, and the script takes the same with " + name +
+          "nobody uses " + name + ": the command has no {" + name + "}, but the script takes the same with " + name +
               "=" + a + " and with " + b + " in its environment",
           "write {" + name + "} in the command where the value stands" +
               (option == "--largest" ? ", or name its key with --largest-in" : "")};
@@ -91,7 +91,7 @@ Result<SearchedLargest> SearchLargest(const ScriptRuns& runs, const Script& scri
   const ScriptTry &a = searched.largest.tried.front(), &b = searched.largest.tried.back();
   if (a.value != b.value && a.peak == b.peak) {
     searched.report.notes.Add({"nothing-changed", Severity::kWarning, range.name,
-                               "the script takes the same whatever this number is",
+                               "the script takes the same memory whatever this number is",
                                "write {" + range.name + "} in the command where the number stands"});
   }
   return searched;

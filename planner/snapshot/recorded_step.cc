@@ -89,7 +89,7 @@ struct Entry {
 Result<std::vector<Entry>> EntriesOf(const Pickle& snapshot, const std::string& name) {
   const auto wrong = [&](const std::string& text) { return IsNoSnapshot(name, text); };
   const PickleList* devices = snapshot.AsList(snapshot.Member(snapshot.root, "device_traces"));
-  if (devices == nullptr) return wrong("it has no device_traces, so it is no snapshot of PyTorch's memory");
+  if (devices == nullptr) return wrong("it has no device_traces, so it is not a snapshot of PyTorch's memory");
   const PickleList* trace = nullptr;
   for (const PickleId device : devices->items) {
     const PickleList* of_device = snapshot.AsList(device);
@@ -212,7 +212,7 @@ Trace AsRequested(Trace trace, Bytes before) {
 }
 
 Error IsNoText(const std::string& name) {
-  return {ErrorCode::kBadInput, name, "it is a Python pickle, and this reads text",
+  return {ErrorCode::kBadInput, name, "it is a Python pickle, but this verb reads text",
           "if it is a snapshot of PyTorch's memory, type vramplan compare " + name + " --model FILE.onnx"};
 }
 

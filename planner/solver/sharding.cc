@@ -60,7 +60,7 @@ std::string ZeroInWords(const StepParts& parts, Bytes capacity) {
     fits += (fits.empty() ? count + (*cards[stage] == 1 ? " card" : " cards") : ", " + count) + " at stage " + number;
   }
   if (without > 0) never += without == 1 ? " does not fit on any number" : " do not fit on any number";
-  return "under ZeRO, each card with this batch: " + fits + never;
+  return "with ZeRO and this batch on each card it takes " + fits + never;
 }
 
 std::string ExceedsAlone(const StepParts& parts, Bytes capacity) {

@@ -32,7 +32,7 @@ constexpr std::array kOptions = {
     WordRow{" vram gpu-vram mem memory gpu-mem max-memory memory-limit ", {"--gpu-memory", "type --gpu-memory 16GiB"}},
     WordRow{" seq seq-len seqlen seq-length sequence sequence-length max-length max-seq-len max-seq-length block-size "
             "context-length ",
-            {"--dim", "type --dim NAME=N with the name that vramplan inspect shows, as sequence=128"}},
+            {"--dim", "type --dim NAME=N with the name that vramplan inspect shows, such as sequence=128"}},
     WordRow{" img-size imgsz image-size img resolution height width crop-size ",
             {"--image", "type --image 512, or --image HEIGHTxWIDTH"}},
     WordRow{" input-size input-shape shape size ",
@@ -49,7 +49,7 @@ constexpr std::array kOptions = {
             {"--checkpoint", "type --checkpoint MODULE; vramplan plan chooses the modules"}},
     WordRow{" qlora lora-r lora-rank lora-alpha peft adapter adapters ",
             {"--lora",
-             "type --lora R for a model that is given by its name; else export it with its adapters, or in Python: "
+             "type --lora R for a named model; otherwise export it with its adapters, or in Python: "
              "vramplan.fit(peft.get_peft_model(model, config), inputs, gpu=\"t4\")"}},
     WordRow{" criterion loss-fn loss-function ", {"--loss", "type --loss LOSS"}},
     WordRow{" torch torch-version pytorch pytorch-version ", {"--framework", "type --framework pytorch@2.15"}},

@@ -112,8 +112,7 @@ std::string_view Desk::Behind(const HttpRequest& request) const {
 }
 
 HttpDesk::Admission Desk::Admit(const HttpRequest& head) {
-  if (!IsOurs(head))
-    return {Refusal(403, "this page is not for you: open the address that vramplan ui printed"), 0, ""};
+  if (!IsOurs(head)) return {Refusal(403, "this request is refused: open the address that vramplan ui printed"), 0, ""};
   const std::string_view place = Behind(head);
   if (head.method == "GET") return {};
   if (head.method != "POST") return {Refusal(400, "no such request"), 0, ""};

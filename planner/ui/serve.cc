@@ -169,7 +169,7 @@ Result<HttpListener> HttpListener::On(int port) {
   if (bind(listener.socket_, generic, size) != 0 || listen(listener.socket_, SOMAXCONN) != 0 ||
       getsockname(listener.socket_, generic, &size) != 0) {
     return Error{ErrorCode::kBadInput, "port " + std::to_string(port),
-                 "cannot be used: " + std::string(std::strerror(errno)), "leave --port out, and a free one is taken"};
+                 "cannot be used: " + std::string(std::strerror(errno)), "leave out --port to use a free one"};
   }
   listener.port_ = ntohs(address.sin_port);
   return listener;

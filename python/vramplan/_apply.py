@@ -54,7 +54,7 @@ def apply(plan: _results.Plan, model: torch.nn.Module, optimizer: Any = None) ->
     if plan.emit not in ("pytorch", "pytorch-sac"):
         raise UsageError("plan", f"its code is that of emit={plan.emit!r}, which no model is given", "leave emit out")
     if optimizer is not None and optimizer.state:
-        raise UsageError("optimizer", "it has stepped already, and its state has a form", "apply the plan before")
+        raise UsageError("optimizer", "it has already stepped, so its state has a fixed form", "apply the plan before the first step")
     _check_model(plan, model)
     module = types.ModuleType("vramplan_plan")
     exec(compile(plan.code, "<vramplan plan>", "exec"), module.__dict__)

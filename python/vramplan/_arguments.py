@@ -78,7 +78,7 @@ def _model(value: Any) -> tuple[str, str] | None:
         return _path(value)
     if isinstance(value, type):
         return f"{value.__name__} is a class, and not a model that was made of it", f"give {value.__name__}(...)"
-    return f"it is {said(value)}, and no model", "give a name, the path of a file, or a torch.nn.Module"
+    return f"it is {said(value)}, not a model", "give a name, the path of a file, or a torch.nn.Module"
 
 
 def _path(value: Any) -> tuple[str, str] | None:
@@ -248,8 +248,8 @@ TRAIN_OR_INFER: Check = _words("train", "infer", example='mode="train" or "infer
 
 # What an answer in Python has no use for.
 _NOT_HERE = {
-    "out": ("an answer is an object here", "write answer.text, answer.html or answer.json where you like"),
-    "format": ("an answer is an object here", "write answer.text, answer.html or answer.json where you like"),
+    "out": ("an answer is an object in Python", "write answer.text, answer.html or answer.json where you like"),
+    "format": ("an answer is an object in Python", "write answer.text, answer.html or answer.json where you like"),
     "help": ("it is of the command line", "type vramplan fit --help all"),
     "version": ("it is of the command line", "see vramplan.__version__"),
 }

@@ -58,7 +58,7 @@ def _check_inputs(example_inputs: Any) -> None:
         raise UsageError("example_inputs", "a model needs some", "give a tensor, a tuple of arguments, or a dict")
     arguments, keywords = split_inputs(example_inputs)
     if not all(isinstance(name, str) for name in keywords):
-        raise UsageError("example_inputs", "their keys are no names", "give a dict of the forward's keyword arguments")
+        raise UsageError("example_inputs", "their keys are not names", "give a dict of the forward's keyword arguments")
     if arguments and all(type(one) is int for one in arguments):
         shape = ", ".join(map(str, arguments))
         raise UsageError("example_inputs", "they are numbers, which may be a shape", f"give torch.zeros({shape})")
@@ -73,7 +73,7 @@ def _loss_name(loss: Any) -> str:
     if name == "kl-div" and getattr(loss, "log_target", False):
         name = "kl-div-log-target"
     if name is None:
-        raise UsageError("loss", f"{loss!r} is no loss of torch.nn that vramplan knows", "give its target, too, or the name that --loss takes")
+        raise UsageError("loss", f"{loss!r} is not a loss of torch.nn that vramplan knows", "give its target, too, or the name that --loss takes")
     return name
 
 
@@ -85,7 +85,7 @@ def _optimizer_arguments(optimizer: Any) -> list[str]:
     told = optimizer_facts(optimizer)
     if told is None:
         raise UsageError(
-            "optimizer", f"{optimizer!r} is none that vramplan knows", "give the name that --optimizer takes"
+            "optimizer", f"{optimizer!r} is not one that vramplan knows", "give the name that --optimizer takes"
         )
     arguments = ["--optimizer", told["name"]]
     for name, flag in (("weight_decay", "--weight-decay"), ("momentum", "--momentum"), ("impl", "--optimizer-impl")):
@@ -233,7 +233,7 @@ def _file(
             autocast = _may_ask_autocast(model, precision, options or {})
             types = _types_for(model, precision, options or {})
             if types.floating is not None:
-                around.append(f"asked about in {precision}: the answer is that of the model and its inputs after a cast to it")
+                around.append(f"asked about in {precision}: the answer is for the model and its inputs cast to that type")
             of_model = functools.partial(
                 record, model, example_inputs, path, optimizer=known, mode=asked, capability=card, autocast=autocast, types=types
             )
@@ -350,11 +350,11 @@ def _of_step(
         try:
             arguments = known(**question)  # nobody recorded the loss
         except UsageError as unknown:
-            why = f"{refused.text}, and a loss of one's own is only known so"
+            why = f"{refused.text}, so the loss, which is not one of torch.nn, cannot be recorded either"
             raise ExportError("model", why, "give the name that --loss takes") from unknown
     try:
         with file(exported=True) as (about, notes):
-            told = f"{refused.text}; so the operators of an exported file are answered"
+            told = f"{refused.text}; so the answer is for the operators of an exported file"
             return read(about(verb, arguments), (told, *notes))
     except ExportError as error:
         raise _by_no_way(refused, error) from error

@@ -29,7 +29,7 @@ def binary() -> str:
     found = shutil.which("vramplan")
     if found:
         return found
-    raise VramplanError("vramplan", "the program is not there", "pip install vramplan, or set VRAMPLAN_BINARY")
+    raise VramplanError("vramplan", "the program is missing", "pip install vramplan, or set VRAMPLAN_BINARY")
 
 
 def ask(arguments: Sequence[str], text: str = "", private: str = "") -> str:

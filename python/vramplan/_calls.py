@@ -397,7 +397,7 @@ class Mode(_base_mode()):  # type: ignore[misc]
             raise NotRecorded(told)
         if not self.guesses:
             raise ValuesDecide(told)
-        self.recording.notes.append(f"{told}; it is taken for {False if flag else 1.0}")
+        self.recording.notes.append(f"{told}; it is assumed to be {False if flag else 1.0}")
         return False if flag else 1.0
 
     def _lengths_on_host(self, args: Any) -> list[Any] | None:

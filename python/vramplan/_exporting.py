@@ -84,10 +84,10 @@ def unwrapped(model: torch.nn.Module) -> tuple[torch.nn.Module, list[str]]:
         kind = f"{type(model).__module__}.{type(model).__qualname__}"
         if kind == "torch._dynamo.eval_frame.OptimizedModule":
             model = model._orig_mod  # type: ignore[assignment]
-            notes.append("the model is compiled (torch.compile); the answer is that of the model as it is without")
+            notes.append("the model is compiled (torch.compile); the answer is for the model without it")
         elif kind == "torch.nn.parallel.data_parallel.DataParallel":
             model = model.module
-            notes.append("the model is in DataParallel; the answer is that of one card with the whole batch")
+            notes.append("the model is in DataParallel; the answer is for one card with the whole batch")
         elif kind == "torch.nn.parallel.distributed.DistributedDataParallel":
             model = model.module
             notes.append("the model is in DistributedDataParallel; its buckets of gradients are not in the answer")

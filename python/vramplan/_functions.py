@@ -13,6 +13,7 @@ import contextlib
 from typing import Any, Iterator
 
 import torch
+from torch._functorch.autograd_function import custom_function_call
 from torch.utils import _pytree
 
 from ._calls import Call, Mode, Recording, Values
@@ -79,6 +80,14 @@ def _backward_of(cls: Any, context: Any, saved: tuple[Any, ...], outs: list[torc
     recording.returned = [values.numbers.get(id(t)) if isinstance(t, torch.Tensor) else None for t in made]
     recording.note_ends()
     return recording, kept
+
+
+@custom_function_call.py_impl(Mode)
+def _under_transforms(mode: Mode, cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """A function that is applied inside of torch.vmap: PyTorch dispatches it (torch/_ops.py, HigherOrderOperator), and asks each
+    mode for a rule before functorch takes it apart. The calls that remain are recorded as they are made."""
+    with mode:
+        return custom_function_call.dispatch(torch._C.DispatchKey.FuncTorchDynamicLayerFrontMode, cls, *args, **kwargs)
 
 
 @contextlib.contextmanager

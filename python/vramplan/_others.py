@@ -33,7 +33,7 @@ def _text_of(message: Any) -> str:
 
 @_arguments.checked()
 def run(command: str | Sequence[Any], *, gpu: str | None = None, **options: Any) -> _results.Result:
-    """A PyTorch script on a card that is not there: real PyTorch runs it, unmodified, for a few steps (docs/scripts.md).
+    """A PyTorch script on a pretend card: real PyTorch runs it, unmodified, for a few steps (docs/scripts.md).
 
     command: ["train.py", "--batch", 8], or the line of it. A script runs with this python; another command as it is.
     Gives a `Run`; with `vary` or several `gpus`, which run it often, a `Result`.

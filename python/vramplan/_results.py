@@ -173,7 +173,7 @@ def peak_of_run(json: dict[str, Any]) -> dict[str, Any]:
 
 
 class Run(Result):
-    """What a script took on a card that is not there: fits, gpu, peak, device, oom; steps, how many it ran; largest: of
+    """What a script took on a pretend card: fits, gpu, peak, device, oom; steps, how many it ran; largest: of
     largest="batch=1:512", the largest value with which it runs."""
 
     @staticmethod

@@ -82,15 +82,15 @@ def fits(answer):
 ends("no python", "pass", 1, "nopython: the command was not found (hint: type the command after --, as you would without vramplan)",
      command=("nopython", "train.py"))
 ends("no torch", "#!raise SystemExit(4)", 1,
-     "train.py: ended with exit code 4 and imported no torch (hint: its own output stands above; is it the right python?)")
+     "train.py: ended with exit code 4 and imported no torch (hint: see its output above; is it the right python?)")
 ends("fails at once", "pass", 1, "train.py: failed before it used the card: builtins.ZeroDivisionError: division by zero", "import torch\n1 / 0\n")
 ends("fails in its second step", "1 / (1 - step)", 1,
-     "train.py: ended with exit code 1 after 1 step: builtins.ZeroDivisionError: division by zero (hint: its own output stands above)")
+     "train.py: ended with exit code 1 after 1 step: builtins.ZeroDivisionError: division by zero (hint: see its output above)")
 ends("never steps", "#!import torch\nwith torch.no_grad():\n    torch.nn.Linear(64, 64).cuda()(torch.zeros(8, 64, device='cuda'))\n", 0,
      lambda answer: (answer["steps"], answer["ended_by"], answer["verdict"]) == ([], "exit", "fits") and answer["peak"]["requested"] > 20000)
 ends("needs a network", "import urllib.request; urllib.request.urlopen('http://host.invalid/weights')", 1,
      "train.py: ended with exit code 1 after 0 steps: urllib.error.URLError: <urlopen error ...> "
-     "(hint: its own output stands above)")
+     "(hint: see its output above)")
 ends("forks", "assert step or os.fork() or os._exit(0) is None", 0, fits)
 ends("leaves a child", "step or __import__('subprocess').Popen(['sleep', '600'])", 0, fits)
 ends("loads with workers", "next(iter(torch.utils.data.DataLoader(torch.zeros(8, 64), num_workers=2)))", 0, fits)
@@ -102,7 +102,7 @@ ends("hides the card", "pass", 1,
      "number 0)", "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = ''\n")
 ends("asks for its card's name", "assert torch.cuda.get_device_name() == 'Tesla T4'", 0, fits)
 ends("asserts another name", "assert torch.cuda.get_device_name() == 'H100', torch.cuda.get_device_name()", 1,
-     "train.py: ended with exit code 1 after 0 steps: builtins.AssertionError: Tesla T4 (hint: its own output stands above)")
+     "train.py: ended with exit code 1 after 0 steps: builtins.AssertionError: Tesla T4 (hint: see its output above)")
 ends("a card too small", "pass", 1,
      "a card of 100.00 MiB: its context alone takes 350.00 MiB of 100.00 MiB: nothing is left (hint: name a larger card, or --context SIZE)",
      options=("--gpu-memory", "100MiB"))
@@ -112,7 +112,7 @@ ends("is killed", "os.kill(os.getpid(), 9) if step == 2 else None", 1,
 ends("never ends", "while step == 1: time.sleep(0.1)", 0, lambda answer: answer["ended_by"] == "seconds" and len(answer["steps"]) == 1,
      options=("--gpu", "t4", "--seconds", "30"))
 ends("its time is over before it uses the card", "#!import torch, time\ntime.sleep(600)\n", 1,
-     "train.py: had not used the card when its time was over (hint: give it more with --seconds)", options=("--gpu", "t4", "--seconds", "2"))
+     "train.py: had not used the card when its time was up (hint: give it more time with --seconds)", options=("--gpu", "t4", "--seconds", "2"))
 ends("is started by a program with torch, whose time is over first", "while step == 1: time.sleep(0.1)", 0,
      lambda answer: answer["ended_by"] == "seconds" and len(answer["steps"]) == 1, options=("--gpu", "t4", "--seconds", "12"),
      command=(sys.executable, "-c", "import torch, subprocess, sys; subprocess.run([sys.executable, 'train.py'])"))
@@ -122,7 +122,7 @@ ends("waits for a value", "while step == 1 and not (torch.randn(2, device='cuda'
 ends("waits for a value at its leisure", "while step == 1 and not torch.randn(2, device='cuda').sum() > 0: time.sleep(0.05)", 0,
      lambda answer: answer["ended_by"] == "loop" and len(answer["steps"]) == 1)
 ends("ends by what it reads", "if x.sum().item() == 0: sys.exit('converged')", 1,
-     "train.py: ended with exit code 1 after 0 steps (hint: its own output stands above; the last value that was read from the card before it "
+     "train.py: ended with exit code 1 after 0 steps (hint: see its output above; the last value that was read from the card before it "
      "ended, at ...train.py:..., is zero here and another number on a card)", before="import sys, torch\nx = torch.randn(4, device='cuda')\n")
 ends("asks nvidia-smi", "assert __import__('subprocess').check_output(['nvidia-smi', '--query-gpu=name,memory.total', "
      "'--format=csv,noheader,nounits'], text=True).startswith('Tesla T4, 1'); __import__('subprocess').check_call(['nvidia-smi'])", 0, fits)

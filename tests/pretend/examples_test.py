@@ -1,4 +1,4 @@
-"""The worked examples of docs/scripts.md: the first line of each answer is the one in the table, and others are in it.
+"""The worked examples of docs/scripts-evidence.md: the first line of each answer is the one in the table, and others are in it.
 
 An example whose packages are not there is left out and named; with another torch than the table's, all of them are.
 """
@@ -17,9 +17,9 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 VRAMPLAN = os.path.abspath(sys.argv[1])
 wrong = right = 0
 
-with open(os.path.join(ROOT, "docs/scripts.md")) as file:
+with open(os.path.join(ROOT, "docs/scripts-evidence.md")) as file:
     page = file.read().partition("## Worked examples\n")[2].partition("\n## ")[0]
-version = re.search(r"\(torch ([\d.]+),", page).group(1)
+version = re.search(r"\(torch\s+([\d.]+),", page).group(1)
 if torch.__version__.split("+")[0] != version:
     print("the worked examples are of torch %s, this is %s" % (version, torch.__version__))
     sys.exit(77)

@@ -2,7 +2,7 @@
 # torch_test.sh [PROGRAM [TEST.py ARGUMENTS...]]: vramplan run with a real PyTorch. TEST.py is torch_test.py (scripts and
 # their counters), or another one of this folder: zoo_test.py (every model of the accuracy tables), ends_test.py (how
 # scripts end), state_test.py (what they hold and read is theirs),
-# weights_test.py (models of the Hub whose weights nobody downloads), examples_test.py (the table of docs/scripts.md).
+# weights_test.py (models of the Hub whose weights nobody downloads), examples_test.py (the table of docs/scripts-evidence.md).
 # Optional: it needs a Python with a CUDA wheel of torch (no GPU), which is VRAMPLAN_TEST_PYTHON, or else python3. Exit
 # code 77, and a line that says so: there is none.
 set -u

@@ -597,7 +597,7 @@ class Programs(unittest.TestCase):
             record()
         program, _, notes = record(guesses=True)
         self.assertEqual(calls_of(program[""])[-1][0], "mul")
-        self.assertEqual([note.split("; ")[1] for note in notes], ["it is taken for False", "it is taken for 1.0"])
+        self.assertEqual([note.split("; ")[1] for note in notes], ["it is assumed to be False", "it is assumed to be 1.0"])
 
     def test_what_is_put_around_a_model(self):
         model = Net()
@@ -710,8 +710,8 @@ class Answers(unittest.TestCase):
     def test_what_is_no_model(self):
         for model, says in (
             (nn.Linear, r"model: Linear is a class, .* \(hint: give Linear\(...\)\)"),
-            (None, "model: it is None, and no model"),
-            (nn.Linear(8, 8).state_dict(), "model: it is of type OrderedDict, and no model"),
+            (None, "model: it is None, not a model"),
+            (nn.Linear(8, 8).state_dict(), "model: it is of type OrderedDict, not a model"),
         ):
             for ask in (vramplan.fit, vramplan.estimate, vramplan.plan, vramplan.inspect):
                 with self.assertRaisesRegex(vramplan.UsageError, says):
@@ -825,7 +825,7 @@ class Answers(unittest.TestCase):
             def __init__(self, parameters, closure):
                 super().__init__(parameters, {})
 
-        with self.assertRaisesRegex(vramplan.UsageError, "optimizer: .* is none that vramplan knows"):
+        with self.assertRaisesRegex(vramplan.UsageError, "optimizer: .* is not one that vramplan knows"):
             vramplan.estimate("gpt2", gpu="t4", optimizer=Odd)
 
     def test_several_cards(self):
@@ -879,7 +879,7 @@ class Answers(unittest.TestCase):
         # A name is no loss that a script could call, so the comparison is guessed.
         told = vramplan.estimate(stubborn.Stubborn(), torch.zeros(2, 512), gpu="t4", loss="mse")
         self.assertEqual(told.json["schema"], "vramplan.estimate/1")
-        self.assertIn("stubborn.py:16 looks at a value that only the data knows; it is taken for False", told.notes[0].text)
+        self.assertIn("stubborn.py:16 looks at a value that only the data knows; it is assumed to be False", told.notes[0].text)
 
     @unittest.skipIf(torch.version.cuda is None, "a pretend card needs a wheel for CUDA")
     def test_what_an_exporter_takes_and_no_recording_runs_itself(self):

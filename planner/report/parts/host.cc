@@ -77,7 +77,7 @@ std::string CauseText(const CardBytes& card, const HostMemory& host) {
                                                       {card.workspaces, "workspaces of the GPU's libraries"},
                                                       {card.update, "temporaries of the foreach update"}};
   std::ranges::stable_sort(parts, [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::string text = "of the card's " + ToString(card.needs) + " the host does without";
+  std::string text = "of the card's " + ToString(card.needs) + " the host does not need";
   const char* before = " ";
   Bytes without;
   for (const auto& [bytes, name] : parts) {
@@ -86,11 +86,11 @@ std::string CauseText(const CardBytes& card, const HostMemory& host) {
     before = ", ";
     without += bytes;
   }
-  if (without == Bytes()) text = "the host does without nothing of the card's " + ToString(card.needs);
+  if (without == Bytes()) text = "the host needs everything that the card needs, " + ToString(card.needs);
   if (card.needs <= card.has) return text;
   const Bytes over = card.needs - card.has;
   text += "; the card has " + ToString(card.has) + ", " + ToString(over) + " too little";
-  text += without >= over ? ": these decide" : ": its capacity decides, whatever these take";
+  text += without >= over ? ": without these it would fit" : ": the card would be too small even without these";
   return text + " (the host: likely " + ToString(on_cpu) + ")";
 }
 

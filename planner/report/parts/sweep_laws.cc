@@ -67,10 +67,10 @@ std::string LawText(const SweepLaw& swept) {
       text += ": " + each + "² " + CoefficientText(law.square) + ", " + each + " " + CoefficientText(law.linear);
       break;
     case Growth::kSteps:
-      text = "in steps: it stays for several values, then jumps";
+      text = "in steps: constant for several values, then a jump";
       break;
     case Growth::kOther:
-      return "no simple law in these values";
+      return "no simple law fits these values";
   }
   if (!swept.at.empty()) text += " (at " + swept.at + ")";
   return law.from > swept.first ? text + ", from " + std::to_string(law.from) + " on" : text;

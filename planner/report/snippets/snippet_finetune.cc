@@ -60,15 +60,15 @@ Error Refuses(std::string text, std::string hint) {
 // TRL's SFTTrainer (trl/trainer/sft_trainer.py) and axolotl (loaders/model.py) load a name with AutoModelForCausalLM.
 Status CheckIsCausal(const SnippetOf& of, const std::string& emitter) {
   if (!of.finetuned) {
-    return Refuses(emitter + " trains a causal language model by its name, and not " + InQuotes(of.file),
+    return Refuses(emitter + " trains a named causal language model, not " + InQuotes(of.file),
                    "type --emit pytorch, hf, accelerate or lightning");
   }
   const std::string& kind = of.finetuned->of_class;
   if (of.finetuned->denoiser) return Refuses(emitter + " trains no denoiser", "type --emit diffusers");
   if (!kind.ends_with("ForCausalLM") && !kind.ends_with("LMHeadModel"))
-    return Refuses(emitter + " trains causal language models, and not " + kind, "type --emit hf");
+    return Refuses(emitter + " trains causal language models, not " + kind, "type --emit hf");
   if (of.finetuned->model.starts_with("arXiv:"))
-    return Refuses(of.file + " was never published, so nothing loads it", "type --emit pytorch");
+    return Refuses(of.file + " was never published, so no library can load it", "type --emit pytorch");
   return Done();
 }
 

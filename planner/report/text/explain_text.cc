@@ -39,7 +39,7 @@ std::string PiecesText(const ExplainReport& report) {
 }
 
 std::string KeyValueText(const OutOfMemory& message) {
-  std::string text = "a server has too little left for its cache of keys and values";
+  std::string text = "the server has too little memory left for its key/value cache";
   if (!message.tokens && !message.tried) return text;
   text += ": one request";
   if (message.tokens) text += " of " + std::to_string(*message.tokens) + " tokens";
@@ -77,7 +77,7 @@ std::string ExplainVerdictLine(const ExplainReport& report) {
     case OutOfMemoryCause::kKeyValue:
       return line + KeyValueText(message);
     case OutOfMemoryCause::kImpossible:
-      return line + "which no machine has: the size is a mistake, not a matter of memory";
+      return line + "which no machine has: the size is a mistake in the program";
     case OutOfMemoryCause::kBeyondCard:
       if (!message.capacity) return line + "one request is larger than any card";
       return line + (message.tried == message.capacity ? "one request is as large as the card"
@@ -125,26 +125,26 @@ std::string AdviceText(const ExplainReport& report) {
     case OutOfMemoryCause::kKeyValue:
       return "what helps: a shorter context" +
              (report.message.tokens_fit ? " (" + std::to_string(*report.message.tokens_fit) + " tokens fit)" : "") +
-             ", a larger share of the card for the server, a cache of 8 bits, quantized weights, or more cards";
+             ", a larger share of the card for the server, an 8-bit cache, quantized weights, or more cards";
     case OutOfMemoryCause::kImpossible:
     case OutOfMemoryCause::kBeyondCard:
-      return "that is a batch far too large, a score matrix of attention over all positions, or a shape that is a "
-             "mistake (a broadcast, indices out of range)";
+      return "the batch is far too large, attention makes a score matrix over all positions, or a shape is a mistake "
+             "(a broadcast, indices out of range)";
     case OutOfMemoryCause::kPagedOut:
-      return "paged memory is slow, and Windows gives no more than about half of the host's RAM; \"CUDA - Sysmem "
-             "Fallback "
-             "Policy\" in NVIDIA's control panel turns it off; a step that is to run well must fit the card itself";
+      return "paged memory is slow, and Windows gives at most about half of the host's RAM; \"CUDA - Sysmem Fallback "
+             "Policy\" in NVIDIA's control panel turns paging off; a step that should run at full speed must fit the "
+             "card itself";
     case OutOfMemoryCause::kLimit:
       if (report.message.kind != "pytorch" || !report.message.remark.empty()) return "";
       return "set_per_process_memory_fraction, or per_process_memory_fraction in PYTORCH_CUDA_ALLOC_CONF, set this "
              "limit";
     case OutOfMemoryCause::kFragmentation:
       if (report.message.kind != "pytorch")
-        return "TF_GPU_ALLOCATOR=cuda_malloc_async leaves fewer pieces; other processes on the card leave a pool less "
+        return "TF_GPU_ALLOCATOR=cuda_malloc_async fragments less; other processes on the card leave the pool less "
                "than its limit";
       return "PYTORCH_" + std::string(report.message.backend.empty() ? "CUDA" : report.message.backend) +
              "_ALLOC_CONF=expandable_segments:True " + (report.message.before_2 ? "(since PyTorch 2.1) " : "") +
-             "lets PyTorch use free pieces together; inputs with a few fixed sizes leave fewer pieces";
+             "lets PyTorch combine free pieces; inputs with a few fixed sizes cause less fragmentation";
     case OutOfMemoryCause::kOthers:
       return "nvidia-smi and vramplan probe name them; a run that died may still hold its memory";
     case OutOfMemoryCause::kUnnamed:
@@ -178,7 +178,7 @@ std::vector<std::string> Remarks(const ExplainReport& report) {
   const bool names_this_one = message.in_use || message.reserved;
   for (const OutOfMemoryProcess& process : message.processes) {
     const std::string name = "process " + std::to_string(process.pid);
-    if (process.own) lines.push_back(name + " is this one: a container numbers its processes anew");
+    if (process.own) lines.push_back(name + " is this one: a container numbers its processes separately");
     if (!names_this_one) lines.push_back(name + " holds " + ToString(process.in_use) + ", and may be this one");
   }
   if (message.place == MemoryPlace::kHost && message.in_use)

@@ -46,7 +46,7 @@ std::string EndText(const ScriptReport& report) {
   }
   if (recording.end == "steps") text += ", then it was ended";
   if (const std::string unseen = UnseenText(report); !unseen.empty()) text += "; " + unseen;
-  if (recording.end == "seconds") text += ", then its time was over";
+  if (recording.end == "seconds") text += ", then its time was up";
   if (recording.end == "loop")
     text += ", then it was stopped in a loop that only reads values (they are all zero here)";
   if (recording.end == "exit" && !report.oom) text += ", then it ended by itself";

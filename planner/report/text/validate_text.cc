@@ -136,7 +136,7 @@ std::string PrintTries(const ValidateReport& report, const Style& style) {
 }
 
 std::string PrintLimits(const ValidateReport& report) {
-  std::string text = ToString(report.limits.margin) + " of the free memory stays with others (--reserve)";
+  std::string text = ToString(report.limits.margin) + " of the free memory is left for others (--reserve)";
   if (report.limits.most != Bytes::Max())
     text += "; the replay takes at most " + ToString(report.limits.most) + " (--max-bytes)";
   return text;

@@ -36,7 +36,7 @@ std::string WatchEndText(const WatchReport& report) {
       text += "the process ended";
       break;
     case WatchResult::End::kTime:
-      text += "the time was over, the process goes on";
+      text += "the time was up, and the process goes on";
       break;
     case WatchResult::End::kInterrupted:
       text += "interrupted";
@@ -57,7 +57,7 @@ std::string SourceText(const Watched& seen) {
            "WSL, missing rights, or the run uses no card)";
   }
   return "the driver does not say what the processes of the run hold (a container without process names, WSL, or "
-         "missing rights): what is used on the card, less " +
+         "missing rights): shown is what is used on the card minus " +
          ToString(*seen.before) + " that was used before";
 }
 

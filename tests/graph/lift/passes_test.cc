@@ -93,8 +93,8 @@ TEST_CASE("passes: every one can be left out") {
   check(LayersPasses());
 }
 
-TEST_CASE("passes: the README's table is the code's") {
-  std::ifstream file(std::string(VRAMPLAN_SOURCE_DIR) + "/graph/lift/README.md");
+TEST_CASE("passes: the table of PASSES.md is the code's") {
+  std::ifstream file(std::string(VRAMPLAN_SOURCE_DIR) + "/graph/lift/PASSES.md");
   std::stringstream text;
   text << file.rdbuf();
   std::string table;

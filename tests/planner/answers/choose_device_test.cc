@@ -85,7 +85,7 @@ TEST_CASE("several cards: the table of all, of those that were named, in that or
   CHECK(Do("estimate MODELS/mlp.onnx --gpu t4,l4").exit_code == 2);
 }
 
-TEST_CASE("cards that the framework has no wheel for are left out, or said") {
+TEST_CASE("cards that the framework has no wheel for them for are left out, or said") {
   const auto listed = [](const std::string& options, const std::string& id) {
     return ChooseDeviceHas(Do("fit MODELS/mlp.onnx --gpu all --batch 8" + options).out, "\n  " + id + " ");
   };
@@ -98,16 +98,15 @@ TEST_CASE("cards that the framework has no wheel for are left out, or said") {
   CHECK(listed(" --framework onnxruntime --mode infer", "k80"));
   const Said old = Do("fit MODELS/mlp.onnx --gpu p100");
   CHECK(ChooseDeviceHas(old.err,
-                        "PyTorch 2.15 has no wheel for capability below 7.5: Tesla P100 16GB (hint: type --framework "
-                        "pytorch@2.14)"));
+                        "PyTorch 2.15 has no wheel for capability below 7.5: Tesla P100 16GB (hint: type "
+                        "--framework pytorch@2.14)"));
   CHECK(Do("fit MODELS/mlp.onnx --gpu t4").err.find("wheel") == std::string::npos);
 }
 
 TEST_CASE("emulated bf16 is told") {
-  CHECK(ChooseDeviceHas(
-      Do("fit MODELS/mlp.onnx --gpu t4,a10 --precision bf16").err,
-      "bf16 is emulated below capability 8.0, in the same bytes and without tensor cores: Tesla T4 (hint: type "
-      "--precision fp16)"));
+  CHECK(ChooseDeviceHas(Do("fit MODELS/mlp.onnx --gpu t4,a10 --precision bf16").err,
+                        "bf16 is emulated below capability 8.0, with the same bytes but without tensor cores: Tesla T4 "
+                        "(hint: type --precision fp16)"));
   CHECK_FALSE(ChooseDeviceHas(Do("fit MODELS/mlp.onnx --gpu a10 --precision bf16").err, "emulated"));
   CHECK(ChooseDeviceHas(Do("plan MODELS/mlp.onnx --gpu t4 --precision amp-bf16").err, "type --precision amp-fp16"));
 }

@@ -44,7 +44,7 @@ TEST_CASE("fit --emit: what has no configuration") {
   CHECK(Do(fit + "--gpu all").err ==
         "vramplan: --emit: is for one card, and --gpu all asks about many (hint: name one card)\n");
   CHECK(Says(Do(fit + "--gpu t4 --mode infer").err,
-             "--emit: is the configuration of a training (hint: leave out --mode)"));
+             "--emit: writes the configuration of a training (hint: leave out --mode)"));
   CHECK(Says(Do("fit MODELS/mlp.onnx --gpu t4 --optimizer adam --emit hf").err, "type --optimizer adamw"));
   // Nothing to apply: the answer says why.
   const Said full = Do("fit MODELS/resnet50.onnx --batch 4096 --gpu t4 --emit pytorch");

@@ -164,8 +164,8 @@ TEST_CASE("named models: --weights says the type that a model is loaded in") {
        "quant nf4, dim sequence=64"},
       {"estimate llama-3.2-1b --weights fp32 --precision bf16", "type --precision fp32, or --precision amp-bf16"},
       {"estimate llama-3.2-1b --weights int8", "type --weights bf16, fp16 or fp32"},
-      {"estimate sdxl --weights bf16", "--weights: what the training scripts of diffusers load"},
-      {"estimate model.onnx --weights bf16", "--weights: it is for a model that is given by its name"},
+      {"estimate sdxl --weights bf16", "--weights: for a model of diffusers, --precision says in which type"},
+      {"estimate model.onnx --weights bf16", "--weights: it is for a named model"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.line);

@@ -169,15 +169,15 @@ TEST_CASE("other plans: what does not go together is refused in one line") {
   } rows[] = {
       {"fit llama-3.2-1b --quant nf4 --gpu t4", "packed weights are not trained themselves"},
       {"fit llama-3.2-1b --quant nf4 --lora 8 --strategy fsdp2 --gpus 2 --gpu t4", "is not modelled"},
-      {"fit llama-3.2-1b --gpus 2 --gpu t4", "how they share the model is not said"},
-      {"fit llama-3.2-1b --strategy fsdp2 --gpu t4", "one card shares with none"},
+      {"fit llama-3.2-1b --gpus 2 --gpu t4", "--strategy must say how they share the model"},
+      {"fit llama-3.2-1b --strategy fsdp2 --gpu t4", "it needs more than one card"},
       {"fit llama-3.2-1b --strategy zero3 --gpus 65536 --gpu t4", "up to 4096 ranks"},
       {"fit sdxl --lora 4 --quant nf4 --gpu t4", "how diffusers packs weights is not modelled"},
       {"fit flux-dev --lora 4 --strategy fsdp2 --gpus 2 --gpu t4", "how fsdp2 shards a model of diffusers"},
       {"fit sd-1.5 --image 1000 --gpu t4", "height=1000 is no multiple of 64 (hint: type --dim height=1024)"},
-      {"fit gpt2 --sequences 4 --gpu t4", "it is of a model that serves"},
+      {"fit gpt2 --sequences 4 --gpu t4", "it is for a model that serves"},
       {"fit bert-base-uncased --mode serve --gpu t4", "how BertForMaskedLM serves is not modelled"},
-      {"fit MODELS/mlp.onnx --mode serve --gpu t4", "it is for a model that is given by its name"},
+      {"fit MODELS/mlp.onnx --mode serve --gpu t4", "it is for a named model"},
       {"fit llama-3.2-1b --strategy ddp --gpus 2 --mode infer --gpu t4", "it is for a training"},
   };
   for (const auto& row : rows) {

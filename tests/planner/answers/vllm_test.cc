@@ -127,7 +127,7 @@ TEST_CASE("vllm: what does not go with it is said in one line") {
       {"--precision amp-bf16", "--precision: vLLM runs in the type of the weights"},
       {"--dim sequence=50000", "--dim: sequence is from 1 to 40960, the positions of the model"},
       {"--format html", "--format: html is of a step"},
-      {"--emit sft", "--emit: of what vLLM serves it is the command line"},
+      {"--emit sft", "--emit: for vLLM it can only be the command line"},
       {"--host", "--host: how much RAM vLLM takes is not modelled"},
   };
   for (const auto& row : rows) {
@@ -149,7 +149,7 @@ TEST_CASE("vllm: what does not go with it is said in one line") {
   CHECK(Says(Do("fit qwen3-8b --engine vllm --gpu all").err, "vllm is answered for one card"));
   CHECK(
       Says(Do("fit bert-base-uncased --engine vllm --gpu t4").err, "how vLLM starts BertForMaskedLM is not modelled"));
-  CHECK(Says(Do("fit MODELS/mlp.onnx --engine vllm --gpu t4").err, "it is for a model that is given by its name"));
+  CHECK(Says(Do("fit MODELS/mlp.onnx --engine vllm --gpu t4").err, "it is for a named model"));
   CHECK(Says(Do("fit gemma-2-2b --engine vllm --precision fp16 --gpu t4").err,
              "vLLM refuses fp16 for Gemma2ForCausalLM"));
   CHECK(Says(Do("fit qwen3-8b --kv fp8 --gpu t4").err, "--kv: it is of vLLM's cache"));

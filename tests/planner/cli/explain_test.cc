@@ -104,9 +104,8 @@ TEST_CASE("explain: what is said of each cause") {
        "free. Process 9 has 53.16 GiB memory in use. Of the allocated memory 11.97 GiB is allocated by PyTorch, and "
        "40.69 GiB is reserved by PyTorch but unallocated.",
        "though 40.69 GiB lie unused between live tensors, in pieces that are too small one by one: fragmentation "
-       "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets PyTorch use free pieces together; inputs with a few "
-       "fixed "
-       "sizes leave fewer pieces process 9 is this one"},
+       "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets PyTorch combine free pieces; inputs with a few fixed "
+       "sizes cause less fragmentation process 9 is this one"},
       {"HIP out of memory. Tried to allocate 432.00 MiB. GPU 0 has a total capacity of 15.92 GiB of which 7.12 GiB is "
        "free. Of the allocated memory 8.08 GiB is allocated by PyTorch, and 321.96 MiB is reserved by PyTorch but "
        "unallocated.",
@@ -122,7 +121,7 @@ TEST_CASE("explain: what is said of each cause") {
        "3.15 GiB is not named by the message: what was free, the context of this process, or other processes"},
       {"CUDA out of memory. Tried to allocate 244.12 MiB (GPU 0; 5.94 GiB total capacity; 4.82 GiB already allocated; "
        "48.44 MiB free; 207.58 MiB cached)",
-       "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (since PyTorch 2.1) lets PyTorch use free pieces together"},
+       "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (since PyTorch 2.1) lets PyTorch combine free pieces"},
       {"CUDA out of memory. Tried to allocate more than 1EB memory.", "1 EiB more did not fit, which no machine has"},
       {"RuntimeError: DataLoader worker (pid 4131) is killed by signal: Killed.", "host memory ran out, most likely"},
       {"The model's max seq len (4096) is larger than the maximum number of tokens that can be stored in KV cache "
@@ -298,8 +297,8 @@ TEST_CASE("explain: numbers that do not add up are told, and what is free counts
   CHECK_EQ(said.out,
            "out of memory on card 0 of 11.00 GiB: 1.00 GiB more did not fit, though 3.90 GiB lie unused between "
            "live tensors, in pieces that are too small one by one: fragmentation\n"
-           "  PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (since PyTorch 2.1) lets PyTorch use free pieces\n"
-           "    together; inputs with a few fixed sizes leave fewer pieces\n"
+           "  PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (since PyTorch 2.1) lets PyTorch combine free\n"
+           "    pieces; inputs with a few fixed sizes cause less fragmentation\n"
            "  the numbers of the message do not add up: they sum to 11.60 GiB, and the card has 11.00 GiB\n"
            "  --model FILE.onnx, or a name such as llama-3.1-8b, tells which request of the model's step failed,\n"
            "    and what fits on that card\n"

@@ -172,7 +172,7 @@ TEST_CASE("mcp: arguments that are refused, and nothing is asked") {
       {"fit", R"({"model": "m", "options": {"save": true}})", "options: \"save\" is no option of this tool"},
       {"fit", R"({"model": "m", "options": {"a=b": "x"}})", "options: \"a=b\" is no option of this tool"},
       {"fit", R"({"model": "m", "options": {"frozen": [["*"]]}})", "frozen: holds what is neither text nor a number"},
-      {"fit", R"({"model": "m", "options": {"batch": {}}})", "batch: is neither text"},
+      {"fit", R"({"model": "m", "options": {"batch": {}}})", "batch: is not text"},
       {"fit", R"({"model": "m", "batch": true})",
        "batch: takes N, and not true (hint: give batch as on the command line"},
       {"fit", R"({"model": "m", "checkpoint": false})", "checkpoint: takes MODULE, and not false"},
@@ -244,7 +244,7 @@ TEST_CASE("mcp: it takes no options") {
   CHECK(Do("mcp --help").out.ends_with("usage: vramplan mcp\n"));
   const Said said = Do("mcp unet.onnx");
   CHECK_EQ(said.exit_code, 2);
-  CHECK(said.err.starts_with("vramplan: unet.onnx: mcp takes nothing"));
+  CHECK(said.err.starts_with("vramplan: unet.onnx: mcp takes no arguments"));
 }
 
 TEST_CASE("mcp: a line in, a line out, until the end") {

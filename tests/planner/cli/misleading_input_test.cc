@@ -175,13 +175,14 @@ TEST_CASE("an axis that is called the batch and used otherwise is told") {
     return Do("estimate " + file.path() + " --mode infer --batch 4").err;
   };
   const std::string by_entries = warned("int64[batch, 40] e", "i = Gather (e, zero)\n y = Gather (x, i)");
-  CHECK(by_entries.find(
-            "warning: e: its first axis is the batch in this file, and the model reads single entries of it, as "
-            "the ends of edges do") != std::string::npos);
+  CHECK(by_entries.find("warning: e: its first axis is the batch in this file, but the model reads single entries of "
+                        "it, as with the ends of a graph's edges") != std::string::npos);
   const std::string by_rows = warned("int64[batch] e", "y = Gather (x, e)");
-  CHECK(by_rows.find("warning: e: it has as many entries as the batch in this file, and they pick rows of the batch") !=
-        std::string::npos);
-  CHECK(warned("int64[40] e", "y = Gather (x, e)").find("as the ends of edges do") == std::string::npos);
+  CHECK(
+      by_rows.find(
+          "warning: e: it has as many entries as the batch in this file, but they are indices of rows of the batch") !=
+      std::string::npos);
+  CHECK(warned("int64[40] e", "y = Gather (x, e)").find("as with the ends of a graph's edges") == std::string::npos);
 }
 
 std::string BytesOf(const std::string& path) {

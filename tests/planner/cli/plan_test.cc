@@ -148,7 +148,7 @@ TEST_CASE("plan: a card that holds none of it says what is too large, and how ma
   CHECK_EQ(said.FirstLine(), "bert_base.onnx does not train on a card of 700.00 MiB: no plan that you allow fits");
   CHECK(said.out.find("optimizer states alone need 835.29 MiB, and the allocator may take 600.00 MiB") !=
         std::string::npos);
-  CHECK(said.out.find("under ZeRO, each card with this batch: ") != std::string::npos);
+  CHECK(said.out.find("with ZeRO and this batch on each card it takes ") != std::string::npos);
   CHECK(said.out.find("; stage 1 ") != std::string::npos);
   CHECK(said.out.find("the smallest card that holds batch 1 as it is: ") != std::string::npos);
 }

@@ -199,7 +199,7 @@ TEST_CASE("bad input: one line on stderr that says what to type, nothing on stdo
       {"estimate MODELS/mlp.onnx --dim batch=4 --batch 8", 2,
        "--dim batch: its batch is 4, and --batch says 8 (hint: give both the same batch, or leave one of them out)"},
       {"fit MODELS/mlp.onnx --gpu t4 --reserve 20GiB", 2,
-       "--reserve: 20.00 GiB for others leaves none of the 14.56 GiB (Tesla T4) (hint: type less"},
+       "--reserve: 20.00 GiB for others leaves nothing of the 14.56 GiB (Tesla T4) (hint: type a smaller size"},
       {"fit MODELS/mlp.onnx --gpu a100", 2, "a100-40gb or a100-80gb"},
       {"fit MODELS/mlp.onnx --gpu t5", 2, "did you mean t4"},
       {"fit MODELS/mlp.onnx", 2, "--gpu t4"},

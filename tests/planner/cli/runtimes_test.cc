@@ -29,10 +29,10 @@ TEST_CASE("what does not go together is one line that says what to type") {
       {"estimate MODELS/resnet50.onnx --framework caffe", 2,
        "\"caffe\" is not one of pytorch, onnxruntime, tensorflow or jax"},
       {"plan MODELS/resnet50.onnx --gpu t4 --framework jax", 2,
-       "--framework: plan works with PyTorch's checkpoints, autocast and fused optimizers, and knows none of jax "
-       "(hint: type vramplan fit FILE --framework jax)"},
+       "--framework: plan works with PyTorch's checkpoints, autocast and fused optimizers, and models none of these in "
+       "jax (hint: type vramplan fit FILE --framework jax)"},
       {"trace MODELS/resnet50.onnx --framework onnxruntime", 2,
-       "every single allocation of a step is known for PyTorch only, not for onnxruntime"},
+       "vramplan knows every single allocation of a step only for PyTorch, not for onnxruntime"},
       {"estimate MODELS/resnet50.onnx --ort-arena kSameAsRequested", 2,
        "--ort-arena: pytorch has no such setting (hint: leave it out, or type --framework onnxruntime)"},
       {"estimate MODELS/resnet50.onnx --framework onnxruntime --ort-arena kBig", 2,

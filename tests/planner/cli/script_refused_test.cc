@@ -27,7 +27,7 @@ TEST_CASE("what is typed behind --largest and --vary") {
        "--largest-in: goes with --largest (hint: type --largest batch=1:512 beside it)"},
       {"--gpu t4 --largest b=1:2 --largest-in c.yaml",
        "--largest-in: \"c.yaml\" is not a file and a key (hint: type --largest-in config.yaml:data.batch_size)"},
-      {"--gpu t4 --largest b=1:2 --largest-in no.yaml:b", "no.yaml with b=2: is no file that can be read", 1},
+      {"--gpu t4 --largest b=1:2 --largest-in no.yaml:b", "no.yaml with b=2: is not a file that can be read", 1},
       {"--gpu t4 --vary seq",
        "--vary: \"seq\" is not a name and its values (hint: type --vary seq=512,1024 and write {seq} in the command)"},
       {"--gpu t4 --vary b=1,2 --vary b=3",
@@ -62,8 +62,8 @@ TEST_CASE("what is typed behind --largest and --vary") {
   }
   // The script's own failure is told with the number that it had.
   CHECK(Run("--gpu t4 --largest batch=1:8", {"", "", "exit 5"}).err ==
-        "vramplan: vramplan_test_train.sh with batch=4: ended with exit code 5 and imported no torch (hint: its own "
-        "output stands above; is it the right python?)\n");
+        "vramplan: vramplan_test_train.sh with batch=4: ended with exit code 5 and imported no torch (hint: see its "
+        "output above; is it the right python?)\n");
 }
 
 TEST_CASE("what cannot be answered is one line") {
@@ -77,12 +77,12 @@ TEST_CASE("what cannot be answered is one line") {
   const Row rows[] = {
       {"--gpu t4",
        {"", "", "exit 5"},
-       "vramplan_test_train.sh: ended with exit code 5 and imported no torch (hint: its own output stands above; is it "
-       "the right python?)"},
+       "vramplan_test_train.sh: ended with exit code 5 and imported no torch (hint: see its output above; is it the "
+       "right python?)"},
       {"--gpu t4",
        {"", "", "exit 127"},
-       "vramplan_test_train.sh: ended with exit code 127 and imported no torch (hint: its own output stands above; is "
-       "it the right python?)"},
+       "vramplan_test_train.sh: ended with exit code 127 and imported no torch (hint: see its output above; is it the "
+       "right python?)"},
       {"--gpu t4",
        {"", "", ": >$VRAMPLAN_RECORDING/$$.began; kill -9 $$"},
        "vramplan_test_train.sh: was ended by signal 9 before it could say what it took (hint: was the host's memory "
@@ -119,18 +119,18 @@ TEST_CASE("what cannot be answered is one line") {
        "option, such as --device cuda?)"},
       {"--gpu t4",
        {"vramplan.recording/1\ntorch\t2.10.0\t12.8\t\nend\tseconds\t1\n"},
-       "vramplan_test_train.sh: had not used the card when its time was over (hint: give it more with --seconds)"},
+       "vramplan_test_train.sh: had not used the card when its time was up (hint: give it more time with --seconds)"},
       {"--gpu t4",
        {failed, kCard, "exit 1"},
-       "vramplan_test_train.sh: ended with exit code 1 after 1 step: builtins.TypeError: not callable (hint: its own "
-       "output stands above)"},
+       "vramplan_test_train.sh: ended with exit code 1 after 1 step: builtins.TypeError: not callable (hint: see its "
+       "output above)"},
       {"--gpu t4",
        {failed + "by-value\tunique()\t1\t/x/loss.py\t402\tloss\n", kCard, "exit 1"},
-       "vramplan_test_train.sh: ended with exit code 1 after 1 step: builtins.TypeError: not callable (hint: its own "
-       "output stands above; unique() at /x/loss.py:402 gave a shape that depends on values, which are zeros here)"},
+       "vramplan_test_train.sh: ended with exit code 1 after 1 step: builtins.TypeError: not callable (hint: see its "
+       "output above; unique() at /x/loss.py:402 gave a shape that depends on values, which are zeros here)"},
       {"--gpu t4",
        {kRecording, kCard, "kill -9 $$"},
-       "vramplan_test_train.sh: was ended by signal 9 after 1 step (hint: its own output stands above)"},
+       "vramplan_test_train.sh: was ended by signal 9 after 1 step (hint: see its output above)"},
       {"--gpu-memory 100MiB",
        {kWhole, kCard},
        "a card of 100.00 MiB: its context alone takes 350.00 MiB of 100.00 MiB: nothing is left (hint: name a larger "

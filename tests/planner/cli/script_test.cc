@@ -47,7 +47,7 @@ TEST_CASE("that a script was ended may look like a crash to what started it") {
   // A process that began and told nothing is a crash.
   const std::string silent = "cd $VRAMPLAN_RECORDING; : >1.began; : >2.began; exit 1";
   CHECK(Run("--gpu t4", {kWhole, kCard, silent}).err ==
-        "vramplan: vramplan_test_train.sh: ended with exit code 1 after 1 step (hint: its own output stands above)\n");
+        "vramplan: vramplan_test_train.sh: ended with exit code 1 after 1 step (hint: see its output above)\n");
 }
 
 TEST_CASE("why a script was over") {
@@ -57,7 +57,7 @@ TEST_CASE("why a script was over") {
   };
   const Row rows[] = {
       {"steps", "1 step, then it was ended;"},
-      {"seconds", "1 step, then its time was over;"},
+      {"seconds", "1 step, then its time was up;"},
       {"loop", "1 step, then it was stopped in a loop that only reads values (they are all zero here);"},
       {"exit", "1 step, then it ended by itself;"},
   };
@@ -142,7 +142,7 @@ TEST_CASE("one rank of many") {
     CHECK(out == Golden(row.golden, out));
   }
   CHECK(Run("--gpu t4 --gpus 4", OfRanks()).err ==
-        "note: rank 0: ran alone: the other ranks are taken to do what it does, and NCCL's own buffers are not counted "
+        "note: rank 0: ran alone: the other ranks are assumed to do the same, and NCCL's own buffers are not counted "
         "(hint: --rank R runs another one)\n");
   // What the script says of its ranks is what counts.
   CHECK(Run("--gpu t4 --gpus 4", {kWhole, kCard})

@@ -52,7 +52,7 @@ TEST_CASE("what was not seen is told, and what was written") {
                                       kCard});
   CHECK(OnOneLine(saved.out).find(
             "not seen: an evaluation, a step of the optimizer made at train.py:8, a later stage") != std::string::npos);
-  CHECK(saved.err.find("note: old.pt: was removed or renamed at train.py:33, and stays") != std::string::npos);
+  CHECK(saved.err.find("note: old.pt: was removed or renamed at train.py:33, but is kept") != std::string::npos);
   CHECK(saved.err.find("note: best.pt: was not written at train.py:31") != std::string::npos);
   CHECK(saved.err.find("warning: new.pt: was written at train.py:32") != std::string::npos);
 }

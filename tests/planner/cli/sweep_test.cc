@@ -137,7 +137,9 @@ TEST_CASE("sweep: the smallest card, what fails, and what is wrong") {
            Row{"sweep MODELS/unet.onnx", "nothing to change is given"},
            Row{"sweep MODELS/unet.onnx --over gpu=t4,a10", "--gpu all"},
            Row{"sweep MODELS/unet.onnx --over precision=fp32,fp3", "fp3"},
-           Row{"sweep MODELS/unet.onnx --over nodim=1,2", "no combination can be answered"},
+           Row{"sweep MODELS/unet.onnx --over nodim=1,2", "no dim of this name"},
+           Row{"sweep MODELS/unet.onnx --over batch=1,2 --lora 8", "such as llama-3.2-1b, for --lora 8)"},
+           Row{"sweep gpt2 --over sequence=2048,4096", "no combination can be answered: sequence=2048"},
            Row{"sweep MODELS/unet.onnx --over precision=fp32,bf16 --format svg", "no axis of numbers"},
        }) {
     CAPTURE(line);
@@ -184,7 +186,7 @@ TEST_CASE("sweep: over cards that share a model the first line is of each, and a
   CHECK_EQ(said.exit_code, 0);
   CHECK_NE(said.out.find("; 1 of 3 settings has no answer; 2 of 3 settings fit on each card (Tesla T4)\n"),
            std::string::npos);
-  CHECK_NE(said.out.find("one card shares with none"), std::string::npos);
+  CHECK_NE(said.out.find("it needs more than one card"), std::string::npos);
   const std::string ways = Do("sweep gpt2 --over strategy=ddp,fsdp2 --gpus 2 --gpu t4").out;
   CHECK_NE(ways.find("; all 2 settings fit on each of 2 cards (Tesla T4)\n"), std::string::npos);
 }

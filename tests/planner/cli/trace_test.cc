@@ -203,7 +203,7 @@ TEST_CASE("bad input of trace and replay: one line, the right exit code") {
       {kMlp + " --step 0", 2, "--step: \"0\" is not a step from 1 to 3, or all"},
       {kMlp + " --step two", 2, "--step: \"two\" is not a step"},
       {kMlp + " --format json", 2, "--format: the stream is always CSV; json is for the answer of --compare"},
-      {kMlp + " --out - --compare " + kRecorded, 2, "--out: the terminal shows the comparison"},
+      {kMlp + " --out - --compare " + kRecorded, 2, "--out: the comparison already goes to the terminal"},
       {kMlp + " --out /nowhere/at/all.csv.gz", 1, "/nowhere/at/all.csv.gz: cannot be written"},
       {kMlp + " --allocator-conf max_split:3", 2, "unknown option 'max_split'"},
       {kMlp + " --check", 2, "--check: trace does not have this option"},

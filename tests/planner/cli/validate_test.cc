@@ -45,7 +45,7 @@ TEST_CASE("validate: a card that does as predicted") {
   CHECK(ran.sessions() == 1);
   CHECK(Says(ran.said.FirstLine(), "unet.onnx at batch 2 on Tesla T4: agrees: "));
   CHECK(Says(ran.said.FirstLine(), "(0 %); largest batch 6, 6 predicted"));
-  for (const char* what : {"every byte of ", "256.00 MiB of the free memory stays with others (--reserve)",
+  for (const char* what : {"every byte of ", "256.00 MiB of the free memory is left for others (--reserve)",
                            "all of it was given back", "device, from outside (NVML)", "batch 7 fails in the "}) {
     CAPTURE(what);
     CHECK(Says(ran.said.out, what));
@@ -139,7 +139,8 @@ TEST_CASE("validate refuses what it cannot replay, and says why") {
   };
   const Row rows[] = {
       {"--allocator-conf expandable_segments:True", "expandable segments map pages instead"},
-      {"--framework onnxruntime", "every single allocation of a step is known for PyTorch only, not for onnxruntime"},
+      {"--framework onnxruntime",
+       "vramplan knows every single allocation of a step only for PyTorch, not for onnxruntime"},
       {"--gpu t4", "validate runs on a card of this machine"},
       {"--gpu auto:7", "is not a card of this machine"},
       {"--gpu-memory 4GiB", "the size of a real card cannot be chosen"},

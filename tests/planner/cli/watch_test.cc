@@ -158,7 +158,7 @@ TEST_CASE("watch: what the driver will not say") {
   INFO(difference.out);
   CHECK(difference.exit_code == 0);
   CHECK(Says(difference.out, "took 1.00 GiB"));
-  CHECK(Says(difference.out, "less 500.00 MiB that was used before"));
+  CHECK(Says(difference.out, "minus 500.00 MiB that was used before"));
 
   Machine silent(Bytes::GiB(1));
   silent.silent = true;
@@ -228,7 +228,7 @@ TEST_CASE("watch: what is typed wrong") {
       {"watch 1 --interval 0", 2, "is not a number of seconds from 0.001 to 60"},
       {"watch 1 --seconds 0", 2, "is not a number of seconds above 0"},
       {"watch --command true --model nowhere.onnx", 1, "nowhere.onnx"},
-      {"watch 1 --framework jax", 2, "every single allocation of a step is known for PyTorch only"},
+      {"watch 1 --framework jax", 2, "vramplan knows every single allocation of a step only for PyTorch"},
   };
   for (const Row& row : rows) {
     CAPTURE(std::string(row.line));

@@ -95,7 +95,7 @@ TEST_CASE("rows that cannot be read") {
     std::string text, error;
   };
   const Row rows[] = {
-      {"op,id,bytes\n", "r.csv:1: the first line is not that of a recorded run"},
+      {"op,id,bytes\n", "r.csv:1: the first line is not the header of a recorded run"},
       {head, "r.csv:1: nothing was allocated"},
       {head + "alloc,0,512\n", "r.csv:2: it does not have 11 cells"},
       {head + "give,0,512,0,setup,inputs,,,,,\n", "r.csv:2: 'give' is not alloc, free, enter or leave"},

@@ -51,7 +51,7 @@ TEST_CASE("request: fit's numbers, and its exit code") {
   CHECK_EQ(Do("fit MODELS/unet.onnx --gpu-memory 100MiB --format request").exit_code, 3);
   const Said many = Do("fit MODELS/unet.onnx --gpu all --format request");
   CHECK_EQ(many.exit_code, 2);
-  CHECK(Says(many.err, "request are of one card"));
+  CHECK(Says(many.err, "request are for one card"));
   CHECK_EQ(Do("plan MODELS/unet.onnx --gpu t4 --format request").exit_code, 2);
 }
 

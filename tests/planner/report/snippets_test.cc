@@ -158,11 +158,11 @@ TEST_CASE("files of those who finetune are of causal language models") {
     const std::string of_emit = "--emit: " + std::string(row.name) + " trains ";
     of.finetuned.reset();
     CHECK_EQ(error(emit), of_emit +
-                              "a causal language model by its name, and not \"net.onnx\" (hint: type --emit "
+                              "a named causal language model, not \"net.onnx\" (hint: type --emit "
                               "pytorch, hf, accelerate or lightning)");
     for (const char* kind : {"BertForMaskedLM", "WhisperForConditionalGeneration", "ViTForImageClassification"}) {
       of.finetuned = Finetuned{"some/model", kind};
-      CHECK_EQ(error(emit), of_emit + "causal language models, and not " + kind + " (hint: type --emit hf)");
+      CHECK_EQ(error(emit), of_emit + "causal language models, not " + kind + " (hint: type --emit hf)");
     }
     of.finetuned = Finetuned{"stabilityai/sdxl", "UNet2DConditionModel"};
     of.finetuned->denoiser = Denoiser{"UNet2DConditionModel", true, 1024, 1024};
@@ -258,9 +258,9 @@ TEST_CASE("a plan of a named denoiser is a command of diffusers' scripts") {
   planned.spec.optimizer = Optimizer::kAdam;
   CHECK(says("build no optimizer adam (hint: type --optimizer adamw)"));
   of.finetuned->denoiser->of_class = "PixArtTransformer2DModel";
-  CHECK(says("train a denoiser that is named"));
+  CHECK(says("train a named denoiser"));
   of.finetuned.reset();
-  CHECK(says("train a denoiser that is named"));
+  CHECK(says("train a named denoiser"));
 }
 
 TEST_CASE("a plan of a U-Net is a configuration of nnU-Net") {

@@ -31,9 +31,9 @@ TEST_CASE("sweep_laws: in words, by the axis") {
       {"seq", Answers({8, 1, 4, 2}, [](int64_t n) { return (n * n << 20) + (n << 10); }),
        "quadratic: each further token² 1.00 MiB, each further token 1.00 KiB"},
       {"n", Answers({1, 2, 3, 4, 5, 6, 7, 8}, [](int64_t n) { return (n + 3) / 4 * 1000; }),
-       "in steps: it stays for several values, then jumps"},
+       "in steps: constant for several values, then a jump"},
       {"ckpt", Answers({0, 1, 2}, [](int64_t) { return 7; }), "no effect on the peak"},
-      {"n", Answers(doubling, [](int64_t n) { return n * n * n; }), "no simple law in these values"},
+      {"n", Answers(doubling, [](int64_t n) { return n * n * n; }), "no simple law fits these values"},
       {"batch", Answers(doubling, [](int64_t n) { return std::max<int64_t>(4 << 20, n << 20); }),
        "linear: each further sample 1.00 MiB, from 4 on"},
   };
@@ -62,7 +62,7 @@ TEST_CASE("sweep_laws: the others at their first value; what has no law") {
   answers.resize(2);
   CHECK(LawsAlong(axes, answers, 3).empty());
   REQUIRE(LawsAlong(axes, answers).size() == 1);
-  CHECK(LawText(LawsAlong(axes, answers).front()) == "no simple law in these values");
+  CHECK(LawText(LawsAlong(axes, answers).front()) == "no simple law fits these values");
   CHECK(LawsAlong(axes, {}).empty());
 }
 

@@ -115,8 +115,8 @@ TEST_CASE("compare: what cannot be compared is one line") {
   };
   for (const auto& [line, error] : {
            Row{"compare " + kSnapshot, "no model is given"},
-           Row{"compare " + empty.path() + " --model " + kModel, "no snapshot of PyTorch's memory"},
-           Row{"compare " + text.path() + " --model " + kModel, "no snapshot of PyTorch's memory"},
+           Row{"compare " + empty.path() + " --model " + kModel, "not a snapshot of PyTorch's memory"},
+           Row{"compare " + text.path() + " --model " + kModel, "not a snapshot of PyTorch's memory"},
            Row{"compare " + kSnapshot + " --model " + kModel + " --step 9", "3 whole optimizer steps, and step 9"},
            Row{"compare " + kSnapshot + " --model " + kModel + " --step 0", "is not a whole number from 1"},
        }) {

@@ -38,11 +38,11 @@ TEST_CASE("ZeRO: cards at each stage") {
   }
   CHECK_EQ(ExceedsAlone(parts, Bytes::GiB(11)), "optimizer states alone need 12.00 GiB");
   CHECK_EQ(ExceedsAlone(parts, Bytes::GiB(15)), "");
-  CHECK_EQ(
-      ZeroInWords(parts, Bytes::GiB(15)),
-      "under ZeRO, each card with this batch: 3 cards at stage 2, 2 at stage 3; stage 1 does not fit on any number");
+  CHECK_EQ(ZeroInWords(parts, Bytes::GiB(15)),
+           "with ZeRO and this batch on each card it takes 3 cards at stage 2, 2 at stage 3; stage 1 does not fit on "
+           "any number");
   CHECK_EQ(ZeroInWords(parts, Bytes::GiB(27)),
-           "under ZeRO, each card with this batch: 1 card at stage 1, 1 at stage 2, 1 at stage 3");
+           "with ZeRO and this batch on each card it takes 1 card at stage 1, 1 at stage 2, 1 at stage 3");
   CHECK_EQ(ZeroInWords(parts, Bytes::GiB(3)),
            "no number of cards helps: activations and temporaries alone need 3.00 GiB");
 }
