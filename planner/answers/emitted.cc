@@ -47,6 +47,7 @@ std::optional<Finetuned> FinetunedOf(const Question& question, const AnswerHead&
   if (question.weights && IsHalf(*question.weights))
     finetuned.weights = *question.weights == DType::kFloat16 ? "float16" : "bfloat16";
   finetuned.nested = question.quant && question.quant->nested;
+  finetuned.liger = question.liger;
   finetuned.every_layer = ChecksEveryLayer(*question.named, plan.checkpoint);
   return finetuned;
 }

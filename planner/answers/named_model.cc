@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "graph/architectures/last_token.h"
+#include "graph/architectures/liger.h"
 #include "graph/architectures/named.h"
 #include "graph/onnx/load.h"
 
@@ -65,6 +66,10 @@ Status CheckModelled(const Question& question) {
   if (eight && in_amp)
     return NotModelled("--quant", "weights in eight bits run under autocast", "type --precision bf16");
   if (eight && dora) return NotModelled("--quant", "weights in eight bits run with DoRA", "type --quant nf4");
+  if (question.liger && spec.mode != Mode::kTrain)
+    return Error{ErrorCode::kUsage, "--liger", "it is for a training", "leave out --liger"};
+  if (question.liger && spec.strategy != Strategy::kNone && spec.strategy != Strategy::kDdp)
+    return NotModelled("--liger", std::string(Name(spec.strategy)) + " runs Liger's kernels", "type --strategy ddp");
   return IsDeepspeed(spec.strategy) ? CheckDeepspeed(question) : Done();
 }
 
@@ -172,7 +177,7 @@ QuantizedTypes TypesOfPacked(const Question& question) {
   return types;
 }
 
-// --lora and --quant. `checks`: each layer is a checkpoint; gradient_checkpointing_enable() and peft make what the embeddings
+// --lora, --quant and --liger. `checks`: each layer is a checkpoint; gradient_checkpointing_enable() and peft make what the embeddings
 // return require a gradient then.
 Status Adapt(const Question& question, bool checks, Facts* facts) {
   const NamedModel& model = *question.named;
@@ -195,7 +200,10 @@ Status Adapt(const Question& question, bool checks, Facts* facts) {
       return of_peft ? NotModelled("--lora", "adapters of " + model.of_class + " run") : added;
     }
   }
-  return question.quant ? Quantize(*question.quant, TypesOfPacked(question), packed, facts) : Done();
+  if (question.quant) {
+    if (const Status done = Quantize(*question.quant, TypesOfPacked(question), packed, facts); !done.ok()) return done;
+  }
+  return question.liger ? UseLiger(model.of_class, facts) : Done();
 }
 
 // --weights: the precision that it stands for, and what it does not go with.
@@ -241,6 +249,7 @@ Status TakeNamed(Question* question) {
     const std::string flag = question->lora      ? "--lora"
                              : question->quant   ? "--quant"
                              : question->weights ? "--weights"
+                             : question->liger   ? "--liger"
                              : shares            ? "--strategy"
                              : question->vllm    ? "--engine"
                              : serves            ? "--mode serve"

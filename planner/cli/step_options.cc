@@ -189,6 +189,14 @@ constexpr OptionRow kStepRows[] = {
           const DType others = TypeInRun(DType::kFloat32, s->options.spec.precision);
           if (!IsHalf(s->options.weights.value_or(others))) row.text += ", other weights in fp32";
         }),
+    OptionRow{
+        "--liger", "",
+        "Liger's kernels in a causal language model that is given by its name: norms, rotations, gated units and the "
+        "loss, whose logits are never whole, as TrainingArguments(use_liger_kernel=True) puts them",
+        kGraph, kModel, Flag<&Options::liger>}
+        .Shown([](SettingsRows* s) {
+          if (s->options.liger) s->Name("on").phrase = "liger kernels";
+        }),
     OptionRow{"--dim", "NAME=N", "length of a free dimension of the file, such as sequence=128; repeatable", kBound,
               kModel, ReadDims}
         .Repeats()

@@ -9,13 +9,13 @@ namespace vramplan::eager {
 const OpRule* FindRule(std::string_view op) {
   static const auto* const table = [] {
     auto* rows = new std::unordered_map<std::string_view, OpRule>;
-    for (auto family : {ActivationRules,   AdapterRules,   AttentionRules, BlasRules,           ConvolutionRules,
-                        CopyRules,         CreationRules,  DistanceRules,  DropoutRules,        EmbeddingBagRules,
-                        FunctionRules,     IndexRules,     LossRules,      FusedAttentionRules, MarginLossRules,
-                        NormRules,         PadRules,       PointwiseRules, PoolingRules,        ParametrizedRules,
-                        QuantizationRules, ReductionRules, RegionRules,    ComplexRules,        CtcRules,
-                        RecurrentRules,    ResizeRules,    SamplingRules,  ScanRules,           SelectionRules,
-                        UnaryRules,        ViewRules}) {
+    for (auto family : {ActivationRules,   AdapterRules,      AttentionRules, BlasRules,      ConvolutionRules,
+                        CopyRules,         CreationRules,     DistanceRules,  DropoutRules,   EmbeddingBagRules,
+                        FunctionRules,     IndexRules,        LigerRules,     LossRules,      FusedAttentionRules,
+                        MarginLossRules,   NormRules,         PadRules,       PointwiseRules, PoolingRules,
+                        ParametrizedRules, QuantizationRules, ReductionRules, RegionRules,    ComplexRules,
+                        CtcRules,          RecurrentRules,    ResizeRules,    SamplingRules,  ScanRules,
+                        SelectionRules,    UnaryRules,        ViewRules}) {
       for (const OpRule& rule : family()) CHECK(rows->emplace(rule.op, rule).second);  // an operator has one row
     }
     return rows;

@@ -86,6 +86,7 @@ std::vector<OpRule> EmbeddingBagRules();
 std::vector<OpRule> FunctionRules();
 std::vector<OpRule> FusedAttentionRules();
 std::vector<OpRule> IndexRules();
+std::vector<OpRule> LigerRules();
 std::vector<OpRule> LossRules();
 std::vector<OpRule> MarginLossRules();
 std::vector<OpRule> NormRules();

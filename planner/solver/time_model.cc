@@ -175,6 +175,8 @@ double FlopsOf(const Layers& layers, const Layer& layer, int64_t batch) {
   if (op == "linear") return 2 * Elements(layers, out, batch) * LastLength(layers, in(1), batch);
   if (op == "linear_4bit" || op == "linear_8bit")
     return 2 * Elements(layers, out, batch) * static_cast<double>(layer.attributes.Int("in", 1));
+  if (op == "liger_linear_cross_entropy")  // its gradients are two products more, in the forward
+    return 2 * Elements(layers, in(0), batch) * Length(layers[in(1)].shape[0], batch);
   if (op == "addmm") return 2 * Elements(layers, out, batch) * LastLength(layers, in(1), batch);
   if (op == "mm" || op == "bmm" || op == "matmul")
     return 2 * Elements(layers, out, batch) * LastLength(layers, in(0), batch);

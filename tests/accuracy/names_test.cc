@@ -53,6 +53,7 @@ std::string Question(const Row& row) {
   if (method.starts_with("infer") || packs_alone) line += " --mode infer";
   for (const std::string& other : others) {
     line += other == "checkpoint"         ? " --checkpoint all"
+            : other == "liger"            ? " --liger"
             : other.starts_with("ranks=") ? Strategy(method) + " --gpus " + other.substr(other.find('=') + 1)
                                           : " --dim " + other;
   }

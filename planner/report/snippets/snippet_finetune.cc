@@ -143,6 +143,9 @@ Result<std::string> SftModule(const SnippetOf& of) {
   if (of.finetuned->length) text += "    max_length=" + std::to_string(*of.finetuned->length) + ",\n";
   text += std::string("    gradient_checkpointing=") + InPythonWords(!plan.checkpoint.empty()) + ",\n";
   if (!plan.checkpoint.empty()) text += "    gradient_checkpointing_kwargs={\"use_reentrant\": False},\n";
+  // trl/trainer/sft_trainer.py: it sets fused_linear_cross_entropy to False, for its own head.
+  if (of.finetuned->liger)
+    text += "    use_liger_kernel=True,  # trl puts a loss of its own in place of Liger's, which the plan counts\n";
   std::string loaded = type.empty() ? "" : "\"dtype\": \"" + type + "\"";
   if (eight) {
     loaded +=
@@ -207,6 +210,11 @@ Result<std::string> AxolotlConfig(const SnippetOf& of) {
   if (of.spec.clip_grad_norm > 0) text += "max_grad_norm: " + NumberText(of.spec.clip_grad_norm) + "\n";
   text += std::string("gradient_checkpointing: ") + InYamlWords(!plan.checkpoint.empty()) + "\n";
   if (!plan.checkpoint.empty()) text += "gradient_checkpointing_kwargs:\n  use_reentrant: false\n";
+  if (of.finetuned->liger) {  // integrations/liger/args.py
+    text +=
+        "plugins:\n  - axolotl.integrations.liger.LigerPlugin\nliger_rope: true\nliger_rms_norm: true\n"
+        "liger_glu_activation: true\nliger_fused_linear_cross_entropy: true\n";
+  }
   if (lora == nullptr) return text;
   text += std::string("adapter: ") +
           (!packed                          ? "lora"
@@ -236,6 +244,7 @@ Result<std::string> TorchtuneKeys(const SnippetOf& of) {
   const Lora* const lora = LoraOf(of);
   if (lora != nullptr && lora->dora)
     return Refuses("torchtune has a DoRA of its own, which takes other bytes", "type --emit sft or axolotl");
+  if (of.finetuned->liger) return Refuses("torchtune has no kernels of Liger", "type --emit hf or axolotl");
   if (!of.finetuned->packed.empty())
     return Refuses("torchtune packs weights with torchao, and the plan counts those of bitsandbytes",
                    "type --emit sft or axolotl");

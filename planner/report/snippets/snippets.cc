@@ -30,13 +30,16 @@ std::string FreezeModule(const SnippetOf& of, const char* where) {
   return TrainedInPython(of.trained) + FreezeInPython(of.trained) + "\n\n# " + where + "\n";
 }
 
-// Adapters and packed weights, which are made where the model is loaded; "": the model has none.
-std::string LoadedRemark(const SnippetOf& of) {
-  if (!of.finetuned || (!of.finetuned->lora && of.finetuned->packed.empty())) return "";
+// Adapters and packed weights, which are made where the model is loaded, and Liger's kernels, unless these settings put
+// them (`puts_liger`); "": the model has none.
+std::string LoadedRemark(const SnippetOf& of, bool puts_liger = false) {
+  const bool misses_liger = of.finetuned && of.finetuned->liger && !puts_liger;
+  if (!of.finetuned || (!of.finetuned->lora && of.finetuned->packed.empty() && !misses_liger)) return "";
   const Finetuned& model = *of.finetuned;
   const std::string bits = model.packed == "int8" ? "8" : "4";
   std::string what = model.packed.empty() ? "" : "weights in " + bits + " bits (" + model.packed + ")";
   if (model.lora) what += (what.empty() ? "" : " and ") + ("LoRA of rank " + std::to_string(model.lora->rank));
+  if (misses_liger) what += std::string(what.empty() ? "" : " and ") + "Liger's kernels";
   const bool causal = model.of_class.ends_with("ForCausalLM") || model.of_class.ends_with("LMHeadModel");
   const char* const emitter = model.denoiser ? ": --emit diffusers" : causal ? ": --emit sft or axolotl" : "";
   return "# the plan counts on " + what + ", which are not in these settings" + emitter + "\n";
@@ -46,7 +49,7 @@ Result<std::string> Hf(const SnippetOf& of) {
   const Plan& plan = of.plan;
   const Result<std::string> optimizer = HfOptimizer(of);
   if (!optimizer.ok()) return optimizer.error();
-  std::string text = SnippetHeading(of) + LoadedRemark(of) + ModulesRemark(of) + ImportFnmatch(of) +
+  std::string text = SnippetHeading(of) + LoadedRemark(of, true) + ModulesRemark(of) + ImportFnmatch(of) +
                      "from transformers import TrainingArguments\n\n" +
                      FreezeModule(of, "trainer = Trainer(model=freeze(model), args=arguments, ...)") +
                      "arguments = TrainingArguments(\n"
@@ -56,6 +59,7 @@ Result<std::string> Hf(const SnippetOf& of) {
                      *optimizer + "\",\n";
   if (IsFp16(plan)) text += "    fp16=True,\n";
   if (IsBf16(plan)) text += "    bf16=True,\n";
+  if (of.finetuned && of.finetuned->liger) text += "    use_liger_kernel=True,\n";
   text += "    max_grad_norm=" + NumberText(of.spec.clip_grad_norm) + ",";
   text += of.spec.clip_grad_norm > 0 ? "\n" : "  # the plan does not clip; left out, this is 1.0\n";
   if (!plan.checkpoint.empty()) {

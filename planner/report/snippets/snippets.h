@@ -57,6 +57,7 @@ struct Finetuned {
   bool nested = false;            // with a double quantization
   std::string weights = {};       // "bfloat16": the type that they are loaded in, where autocast runs them
   std::optional<Denoiser> denoiser = std::nullopt;
+  bool liger = false;        // with Liger's kernels
   bool every_layer = false;  // the plan's checkpoints are those of gradient_checkpointing_enable()
 };
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "graph/architectures/data.h"
+#include "graph/architectures/liger.h"
 #include "graph/architectures/lora.h"
 #include "tests/support/command_line.h"
 #include "tests/support/sanitized.h"
@@ -215,6 +216,56 @@ TEST_CASE("lora: under checkpoints the result of the embedding is a leaf") {
   };
   CHECK(end_of(plain) == end_of(made));
   CHECK(std::ranges::count(calls, "vramplan.leaf", &RecordedProgram::Call::target) == 1);
+}
+
+// liger-kernel 0.8.5, transformers/monkey_patch.py: of Llama every norm, rotation and gated unit, and the loss with the output
+// layer; of OLMo 2 the norms behind the blocks and the last one, and not those of queries and keys.
+TEST_CASE("liger: kernels in place of the calls of a layer, and nothing that only those calls made outlives them") {
+  const struct Row {
+    const char* name;
+    int norms, over, rotations, gates, left;  // `over`: whose gradient is written in place
+  } rows[] = {{"llama-3.2-1b", 33, 33, 16, 16, 0},  {"qwen3-0.6b", 113, 113, 28, 28, 0},
+              {"gemma-2-2b", 105, 0, 26, 26, 0},    {"olmo-2-1b", 33, 1, 16, 16, 32},
+              {"phi-3-mini-4k", 65, 65, 32, 32, 0}, {"smollm3-3b", 73, 73, 27, 36, 0}};
+  for (const Row& row : rows) {
+    CAPTURE(row.name);
+    const Result<std::optional<NamedModel>> found = FindNamed(row.name, "");
+    REQUIRE(found);
+    std::map<std::string, int64_t> lengths{{"sequence", 16}};
+    Facts checks = *FactsOf(**found, &lengths, "checkpointed", "bfloat16", true);
+    CHECK(UseLiger((*found)->of_class, &checks).ok());
+    Facts facts = *FactsOf(**found, &lengths, "train", "bfloat16", true);
+    REQUIRE(UseLiger((*found)->of_class, &facts).ok());
+    for (const RecordedProgram* program :
+         {&*facts.training_program,
+          facts.training_program_in_amp ? &*facts.training_program_in_amp : &*facts.training_program}) {
+      const auto count = [&](const char* target) {
+        return std::ranges::count(program->calls, target, &RecordedProgram::Call::target);
+      };
+      CHECK(count("liger.rms_norm") == row.norms);
+      CHECK(count("liger.rope") == row.rotations);
+      CHECK(count("liger.glu") == row.gates);
+      CHECK(count("aten.rsqrt.default") == row.left);
+      CHECK(count("liger.linear_cross_entropy") == 1);
+      CHECK(program->calls.back().target == "liger.linear_cross_entropy");
+      int over = 0;
+      std::set<int32_t> made;
+      for (const RecordedProgram::Call& call : program->calls) {
+        if (call.target == "liger.rms_norm") over += call.keywords.front().second.integer == 1 ? 1 : 0;
+        made.insert(call.results.begin(), call.results.end());
+      }
+      CHECK(over == row.over);
+      for (const RecordedProgram::End& end : program->ends) CHECK(made.contains(end.value));
+    }
+  }
+  const Result<std::optional<NamedModel>> gpt2 = FindNamed("gpt2", "");
+  std::map<std::string, int64_t> lengths{{"sequence", 16}};
+  Facts facts = *FactsOf(**gpt2, &lengths, "train", "float32");
+  const Status refused = UseLiger((*gpt2)->of_class, &facts);
+  REQUIRE(!refused.ok());
+  CHECK(refused.error().text == "how Liger's kernels run in GPT2LMHeadModel is not modelled");
+  CHECK(refused.error().hint.ends_with(
+      "it is for Llama, Mistral, Qwen2, Qwen3, Phi3, SmolLM3, Gemma, Gemma2, Gemma3, Olmo2"));
 }
 
 // From its length on the layers with a window get a mask, and before it none.

@@ -11,7 +11,7 @@ namespace {
 // What the hint says to type is taken.
 TEST_CASE("named models: an option of theirs with a file names a command that is not refused") {
   for (const char* options : {"--lora 16", "--quant nf4", "--weights bf16 --precision amp-bf16", "--mode serve",
-                              "--strategy ddp --gpus 2", "--engine vllm"}) {
+                              "--strategy ddp --gpus 2", "--engine vllm", "--liger"}) {
     CAPTURE(options);
     for (const std::string verb : {"fit", "plan", "estimate", "trace"}) {
       const std::string card = verb == "fit" || verb == "plan" ? " --gpu a10 " : " ";
@@ -67,6 +67,10 @@ TEST_CASE("named models: what is not modelled is said in one line, with what to 
       {"--strategy zero2 --gpus 4 --precision amp-bf16", "(hint: type --precision bf16)"},
       {"--strategy zero1 --gpus 4 --optimizer sgd",
        "--optimizer: how zero1 runs sgd is not modelled (hint: type --optimizer"},
+      {"--liger --mode infer", "--liger: it is for a training (hint: leave out --liger)"},
+      {"--liger --strategy fsdp2 --gpus 2", "--liger: how fsdp2 runs Liger's kernels is not modelled (hint: type"},
+      {"--liger --lora 8,target=lm_head", "--liger: Liger's loss reads the weight of the output layer past an adapter"},
+      {"--liger --emit torchtune", "--emit: torchtune has no kernels of Liger (hint: type --emit hf or axolotl)"},
       {"--lora 16,dora --precision amp-bf16", "--lora: how DoRA runs under autocast is not modelled"},
       {"--lora 16,dora --quant int8", "--quant: how weights in eight bits run with DoRA is not modelled"},
       {"--lora 16 --quant int8,double", "type --quant nf4, nf4,double, fp4, fp4,double or int8"},

@@ -120,6 +120,26 @@ TEST_CASE("a plan of a named model says what to load") {
   CHECK_FALSE(PrintSnippet(Emit::kTorchtune, of).ok());
 }
 
+// transformers 5.23, training_args.py (use_liger_kernel); trl 1.16, trainer/sft_trainer.py; axolotl,
+// integrations/liger/args.py.
+TEST_CASE("a plan with Liger's kernels says how they are put, or that they are not") {
+  Planned planned = Example();
+  planned.plan.precision = Precision::kBf16;
+  SnippetOf of = planned.Of();
+  of.finetuned = NamedLlama();
+  const auto says = [&](Emit emit, const char* text) {
+    return PrintSnippet(emit, of)->find(text) != std::string::npos;
+  };
+  CHECK_FALSE(says(Emit::kHf, "liger"));
+  of.finetuned->liger = true;
+  CHECK(says(Emit::kHf, "    use_liger_kernel=True,\n"));
+  CHECK_FALSE(says(Emit::kHf, "not in these settings"));
+  CHECK(says(Emit::kSft, "    use_liger_kernel=True,  # trl puts a loss of its own in place of Liger's"));
+  CHECK(says(Emit::kAxolotl, "\nliger_fused_linear_cross_entropy: true\n"));
+  CHECK(says(Emit::kAccelerate, "# the plan counts on Liger's kernels, which are not in these settings"));
+  CHECK_FALSE(PrintSnippet(Emit::kTorchtune, of).ok());
+}
+
 TEST_CASE("files of those who finetune are of causal language models") {
   Planned planned = Example();
   planned.plan.precision = Precision::kBf16;

@@ -21,14 +21,15 @@ const std::string kSemantics = std::string(VRAMPLAN_SOURCE_DIR) + "/planner/sema
 std::vector<eager::OpRule> AllRules() {
   std::vector<eager::OpRule> rules;
   for (const auto family :
-       {eager::ActivationRules,   eager::AdapterRules,      eager::AttentionRules,  eager::BlasRules,
-        eager::ConvolutionRules,  eager::CopyRules,         eager::CreationRules,   eager::DistanceRules,
-        eager::DropoutRules,      eager::EmbeddingBagRules, eager::FunctionRules,   eager::FusedAttentionRules,
-        eager::IndexRules,        eager::LossRules,         eager::MarginLossRules, eager::NormRules,
-        eager::PadRules,          eager::ParametrizedRules, eager::PointwiseRules,  eager::PoolingRules,
-        eager::QuantizationRules, eager::RecurrentRules,    eager::ReductionRules,  eager::ComplexRules,
-        eager::CtcRules,          eager::RegionRules,       eager::ResizeRules,     eager::SamplingRules,
-        eager::ScanRules,         eager::SelectionRules,    eager::UnaryRules,      eager::ViewRules}) {
+       {eager::ActivationRules,  eager::AdapterRules,      eager::AttentionRules,    eager::BlasRules,
+        eager::ConvolutionRules, eager::CopyRules,         eager::CreationRules,     eager::DistanceRules,
+        eager::DropoutRules,     eager::EmbeddingBagRules, eager::FunctionRules,     eager::FusedAttentionRules,
+        eager::IndexRules,       eager::LigerRules,        eager::LossRules,         eager::MarginLossRules,
+        eager::NormRules,        eager::PadRules,          eager::ParametrizedRules, eager::PointwiseRules,
+        eager::PoolingRules,     eager::QuantizationRules, eager::RecurrentRules,    eager::ReductionRules,
+        eager::ComplexRules,     eager::CtcRules,          eager::RegionRules,       eager::ResizeRules,
+        eager::SamplingRules,    eager::ScanRules,         eager::SelectionRules,    eager::UnaryRules,
+        eager::ViewRules}) {
     const std::vector<eager::OpRule> more = family();
     rules.insert(rules.end(), more.begin(), more.end());
   }
@@ -54,7 +55,7 @@ std::map<std::string, Listed> ListedOperators() {
 bool NamesFiles(const std::string& source) {
   static const std::regex kSource(
       R"((derivatives\.yaml: \w+(, \w+)*|)"
-      R"((aten/src/ATen(/[\w.]+)+|torch(/[\w.]+)+|tools/autograd(/[\w.]+)+|(transformers|bitsandbytes|peft), \w+\.py|torchvision, \w+\.cu|\w+\.cpp))"
+      R"((aten/src/ATen(/[\w.]+)+|torch(/[\w.]+)+|tools/autograd(/[\w.]+)+|(transformers|bitsandbytes|peft|liger), \w+\.py|torchvision, \w+\.cu|\w+\.cpp))"
       R"((, [\w/]+\.(cpp|cu|cuh|h|py))*(: .+)?))");
   std::istringstream parts(source);
   for (std::string part; std::getline(parts, part, ';');) {

@@ -1,4 +1,4 @@
-"""named.py NAME METHOD BATCH [sequence=N] [target=N] [image=N] [checkpoint] [bf16|fp32] [on=MODULES]: a model of
+"""named.py NAME METHOD BATCH [sequence=N] [target=N] [image=N] [checkpoint] [bf16|fp32] [on=MODULES] [liger]: a model of
 models/architectures/names.jsonl at its real size, with random weights, as a plain script trains it.
 
 METHOD is full (the weights in the type of its configuration, and AdamW), lora (peft's r=16 beside them, on MODULES, as q_proj+v_proj,
@@ -6,8 +6,8 @@ or where peft puts them), qlora (beside weights that bitsandbytes packed, the ot
 int8-lora and int8-lora-bf16 (the same in eight bits), lora-dora or qlora-dora (with use_dora), amp, lora-amp or qlora-amp (under bf16
 autocast, with fp32 weights unless bf16 is said), ddp or fsdp2 (full, over the ranks that there are), zero1, zero2 or zero3 (that by
 DeepSpeed, with its defaults; zero1-bf16: all weights made so; lora-zero2: adapters alone), infer (forwards under no_grad), nf4 or int8
-(that with packed weights) or generate (32 more tokens). Needs transformers, peft for adapters, bitsandbytes for packed weights, and
-deepspeed for its stages.
+(that with packed weights) or generate (32 more tokens). liger is TrainingArguments(use_liger_kernel=True). Needs transformers, peft
+for adapters, bitsandbytes for packed weights, deepspeed for its stages, and liger-kernel for its kernels.
 """
 import json
 import pathlib
@@ -134,6 +134,12 @@ if "lora" in method:
 
     modules = on if on == "all-linear" else on.split("+")
     model = get_peft_model(model, LoraConfig(r=16, lora_alpha=32, use_dora="dora" in method, **({"target_modules": modules} if on else {})))
+if "liger" in sys.argv:
+    import triton
+    from transformers.integrations.liger import apply_liger_kernel
+
+    triton.runtime.jit.JITFunction.run = lambda *arguments, **named: None  # a pretend card computes nothing
+    apply_liger_kernel(model, None)
 model.train()
 if method in ("ddp", "fsdp2"):
     torch.distributed.init_process_group("nccl")
