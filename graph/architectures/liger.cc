@@ -50,20 +50,6 @@ bool Names(std::string_view names, const std::string& path) {
 
 Argument OfValue(int32_t value) { return {Argument::Kind::kValue, value, 0, "", {}}; }
 
-// The values among these, also in lists.
-void AddValues(const std::vector<Argument>& arguments, std::vector<int32_t>* values) {
-  for (const Argument& argument : arguments) {
-    if (argument.kind == Argument::Kind::kValue) values->push_back(static_cast<int32_t>(argument.integer));
-    AddValues(argument.items, values);
-  }
-}
-
-std::vector<int32_t> ReadBy(const Call& call) {
-  std::vector<int32_t> values;
-  AddValues(call.arguments, &values);
-  return values;
-}
-
 bool Reads(const Call& call, int32_t value) {
   const std::vector<int32_t> values = ReadBy(call);
   return std::ranges::find(values, value) != values.end();

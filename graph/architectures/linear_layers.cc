@@ -24,6 +24,24 @@ RecordedArgument BiasOf(const RecordedProgram::Call& call, const LinearCall& lin
   return biased ? call.arguments[linear.bias] : RecordedArgument();
 }
 
+namespace {
+
+// The values among these, also in lists.
+void AddValues(const std::vector<RecordedArgument>& arguments, std::vector<int32_t>* values) {
+  for (const RecordedArgument& argument : arguments) {
+    if (argument.kind == RecordedArgument::Kind::kValue) values->push_back(static_cast<int32_t>(argument.integer));
+    AddValues(argument.items, values);
+  }
+}
+
+}  // namespace
+
+std::vector<int32_t> ReadBy(const RecordedProgram::Call& call) {
+  std::vector<int32_t> values;
+  AddValues(call.arguments, &values);
+  return values;
+}
+
 LinearPaths::LinearPaths(const RecordedProgram& program) : program_(program) {
   for (const RecordedProgram::Kept& stored : program.stored)
     if (stored.name.ends_with(".weight")) of_weights_.emplace(stored.value, ModuleOfParameter(stored.name));
@@ -58,17 +76,11 @@ bool IsInLayerOfStack(std::string_view path) {
   return false;
 }
 
-void ReadBy(const std::vector<RecordedArgument>& arguments, std::set<int64_t>* values) {
-  for (const RecordedArgument& argument : arguments) {
-    if (argument.kind == RecordedArgument::Kind::kValue) values->insert(argument.integer);
-    ReadBy(argument.items, values);
-  }
-}
-
 // Matrices that no call reads, in layers of a stack.
 std::vector<LinearLayer> IdleLayersOf(const RecordedProgram& program) {
-  std::set<int64_t> read;
-  for (const RecordedProgram::Call& call : program.calls) ReadBy(call.arguments, &read);
+  std::set<int32_t> read;
+  for (const RecordedProgram::Call& call : program.calls)
+    for (const int32_t value : ReadBy(call)) read.insert(value);
   std::vector<LinearLayer> layers;
   for (const RecordedProgram::Kept& stored : program.stored) {
     const RecordedProgram::Tensor& tensor = program.values[static_cast<size_t>(stored.value)];

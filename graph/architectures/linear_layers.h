@@ -27,6 +27,9 @@ std::optional<LinearCall> LinearCallOf(const RecordedProgram::Call& call);
 // Its operand; no value: the layer has none.
 RecordedArgument BiasOf(const RecordedProgram::Call& call, const LinearCall& linear);
 
+// The values among its arguments, one for each time that it is named.
+std::vector<int32_t> ReadBy(const RecordedProgram::Call& call);
+
 struct LinearLayer {
   std::string path;
   bool transposed = false;

@@ -21,7 +21,7 @@ std::string Batch(int64_t batch, bool at_end) {
   return batch == 0 ? "none" : std::to_string(batch) + (at_end ? " or more" : "");
 }
 
-std::string Where(const ValidateReport& report) {
+std::string BatchAndCard(const ValidateReport& report) {
   std::string text = FileName(report.head.model.file);
   if (report.head.model.has_batch) text += " at batch " + std::to_string(report.prediction.batch);
   return text + " on " + report.device.name;
@@ -31,7 +31,7 @@ Bytes Predicted(const Prediction& of) { return DeviceBytes(of.peak, of.context.l
 
 std::string ValidateFirstLine(const ValidateReport& report) {
   const Observation& seen = *report.seen;
-  std::string line = Where(report) + ": " + std::string(Name(report.judgement.agreement));
+  std::string line = BatchAndCard(report) + ": " + std::string(Name(report.judgement.agreement));
   if (report.judgement.agreement == Agreement::kStopped) return line;
   if (seen.run.end == CardTry::End::kRan) {
     const std::optional<Bytes> device = seen.outside ? seen.outside : seen.inside;
@@ -153,7 +153,7 @@ std::string PrintLeft(const ValidateReport& report) {
 std::string PrintDryRun(const ValidateReport& report, const Style& style) {
   const Prediction& prediction = report.prediction;
   const Bytes reserved = prediction.peak.peak.reserved;
-  std::string text = Where(report) + ": would take " + ToString(Predicted(prediction)) +
+  std::string text = BatchAndCard(report) + ": would take " + ToString(Predicted(prediction)) +
                      " of it: " + ToString(reserved) + " for segments, " + ToString(prediction.context.likely) +
                      " for a CUDA context\n";
   text += PrintSpec(report.head.spec, style);

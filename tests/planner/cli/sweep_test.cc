@@ -138,7 +138,7 @@ TEST_CASE("sweep: the smallest card, what fails, and what is wrong") {
            Row{"sweep MODELS/unet.onnx --over gpu=t4,a10", "--gpu all"},
            Row{"sweep MODELS/unet.onnx --over precision=fp32,fp3", "fp3"},
            Row{"sweep MODELS/unet.onnx --over nodim=1,2", "no dim of this name"},
-           Row{"sweep MODELS/unet.onnx --over batch=1,2 --lora 8", "such as llama-3.2-1b, for --lora 8)"},
+           Row{"sweep MODELS/unet.onnx --over batch=1,2 --lora 8", "such as llama-3.2-1b, for --lora"},
            Row{"sweep gpt2 --over sequence=2048,4096", "no combination can be answered: sequence=2048"},
            Row{"sweep MODELS/unet.onnx --over precision=fp32,bf16 --format svg", "no axis of numbers"},
        }) {
