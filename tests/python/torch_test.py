@@ -323,6 +323,25 @@ class Programs(unittest.TestCase):
         calls = calls_of(program_of(forward, torch.zeros(2, 3), fc=nn.Linear(3, 3))[""])
         self.assertEqual([len(call) > 3 and call[3].get("no_grad", False) for call in calls], [True, False, False])
 
+    def test_a_function_inside_of_vmap_is_recorded_by_its_calls(self):
+        class Doubled(torch.autograd.Function):
+            generate_vmap_rule = True
+
+            @staticmethod
+            def forward(x):
+                return x * 2
+
+            @staticmethod
+            def setup_context(ctx, inputs, output):
+                pass
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad * 2
+
+        program = program_of(lambda m, x: m.fc(torch.vmap(Doubled.apply)(x)), torch.zeros(2, 3), fc=nn.Linear(3, 3))[""]
+        self.assertEqual([call[0] for call in calls_of(program)], ["mul", "linear"])
+
     def test_functions(self):
         class Scaled(torch.autograd.Function):
             @staticmethod
