@@ -256,11 +256,12 @@ Status AddLora(const Lora& lora, const PackedLayers& packed, const std::vector<s
   if (modules.empty()) {
     std::string known;
     for (const std::string& name : names) known += (known.empty() ? "" : "+") + name;
-    return Error{
-        ErrorCode::kUsage, "--lora",
-        lora.targets.empty() ? "peft has no targets of its own for this class"
-                             : "no linear layer has a name of its targets",
-        known.empty() ? "the model has none" : "type --lora " + std::to_string(lora.rank) + ",target=" + known};
+    return Error{ErrorCode::kUsage, "--lora",
+                 lora.targets.empty() ? "peft has no targets of its own for this class"
+                                      : "no linear layer has a name of its targets",
+                 known.empty() ? "the model has none"
+                               : "type --lora " + std::to_string(lora.rank) +
+                                     ",target=" + (lora.targets.empty() ? "all-linear" : known)};
   }
   // The tensors of the module tree: the base is frozen, and each layer is followed by its adapter.
   std::vector<RecordedTensor> tensors;

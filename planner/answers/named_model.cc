@@ -67,9 +67,10 @@ Status CheckModelled(const Question& question) {
     return NotModelled("--quant", "weights in eight bits run under autocast", "type --precision bf16");
   if (eight && dora) return NotModelled("--quant", "weights in eight bits run with DoRA", "type --quant nf4");
   if (question.liger && spec.mode != Mode::kTrain)
-    return Error{ErrorCode::kUsage, "--liger", "it is for a training", "leave out --liger"};
+    return Error{ErrorCode::kUsage, "--liger", "it is for training only", "leave it out"};
   if (question.liger && spec.strategy != Strategy::kNone && spec.strategy != Strategy::kDdp)
-    return NotModelled("--liger", std::string(Name(spec.strategy)) + " runs Liger's kernels", "type --strategy ddp");
+    return NotModelled("--liger", std::string(Name(spec.strategy)) + " runs Liger's kernels",
+                       "type --strategy ddp, or leave out --liger");
   return IsDeepspeed(spec.strategy) ? CheckDeepspeed(question) : Done();
 }
 

@@ -288,6 +288,11 @@ bool TakesOption(Verb verb, std::string_view flag) {
                              [&](const OptionRow& row) { return row.flag == flag && TakenBy(row, verb); });
 }
 
+bool TakesSwitch(Verb verb, std::string_view flag) {
+  return std::ranges::any_of(
+      OptionRows(), [&](const OptionRow& row) { return row.flag == flag && TakenBy(row, verb) && row.is_flag(); });
+}
+
 std::string_view Name(Format format) {
   constexpr std::string_view kNames[] = {"text", "json",     "html",    "svg", "snapshot",
                                          "csv",  "markdown", "request", "all"};

@@ -112,6 +112,8 @@ struct Options : Question {
 };
 
 bool TakesOption(Verb verb, std::string_view flag);
+// Whether it does, and the option has no value.
+bool TakesSwitch(Verb verb, std::string_view flag);
 // Whether its text leaves out what its line of assumptions says in a word.
 inline bool IsBrief(const Options& options) { return options.format == Format::kText && !options.verbose; }
 

@@ -45,9 +45,10 @@ Result<Bytes> ReadSize(std::string_view flag, std::string_view text, Notes* note
   if (bare && *bytes > Bytes() && *bytes < Bytes::MiB(1)) {
     // "--gpu-memory 8": nobody means so few bytes.
     constexpr int64_t kMostGiB = 256;
-    return Wrong(
-        flag, InQuotes(text) + " is " + ToString(*bytes) + ": its unit is missing",
-        "type " + std::string(flag) + " " + std::string(text) + (*bytes <= Bytes::Of(kMostGiB) ? "GiB" : "MiB"));
+    return Wrong(flag, InQuotes(text) + " is " + ToString(*bytes) + ": its unit is missing",
+                 "type " + std::string(flag) + " " + std::string(text) +
+                     (*bytes <= Bytes::Of(kMostGiB) ? "GiB" : "MiB") +
+                     (flag == "--context" ? "; so many tokens are --dim sequence=" + std::string(text) : ""));
   }
   if (const std::optional<Bytes> decimal = Decimal(text)) {
     bytes = *decimal;

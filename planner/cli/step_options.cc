@@ -90,6 +90,17 @@ void SayWhatIsBeside(SettingsRows* s) {
                (names.empty() ? "SIZE" : std::to_string(mib) + "MiB") + " counts them";
 }
 
+// Gemma 3's tower for pictures, where words alone are given.
+void SayWhatIsIdle(SettingsRows* s) {
+  if (s->options.named == nullptr) return;
+  for (const Template::Stack& stack : s->options.named->templates.stacks) {
+    if (stack.runs) continue;
+    SpecRow& row = s->Also("inputs", "words");
+    row.given = false;
+    row.phrase = "words alone (" + stack.path + " are loaded and do not run)";
+  }
+}
+
 constexpr OptionRow kStepRows[] = {
     OptionRow{"--model", "FILE.onnx", "also measure what cuDNN takes for its convolutions [none]", Of({kCalibrate}),
               kModel, Text<&Options::model>},
@@ -189,11 +200,11 @@ constexpr OptionRow kStepRows[] = {
           const DType others = TypeInRun(DType::kFloat32, s->options.spec.precision);
           if (!IsHalf(s->options.weights.value_or(others))) row.text += ", other weights in fp32";
         }),
-    OptionRow{
-        "--liger", "",
-        "Liger's kernels in a causal language model that is given by its name: norms, rotations, gated units and the "
-        "loss, whose logits are never whole, as TrainingArguments(use_liger_kernel=True) puts them",
-        kGraph, kModel, Flag<&Options::liger>}
+    OptionRow{"--liger", "",
+              "Liger's kernels in a named causal language model, as TrainingArguments(use_liger_kernel=True) puts "
+              "them: norms, rotations, gated units, and a loss that never holds all logits",
+              kGraph, kModel, Flag<&Options::liger>}
+        .Of(kPyTorchAlone)
         .Shown([](SettingsRows* s) {
           if (s->options.liger) s->Name("on").phrase = "liger kernels";
         }),
@@ -209,6 +220,7 @@ constexpr OptionRow kStepRows[] = {
           }
           for (const auto& [name, length] : s->options.bind.dims) s->Name(name + "=" + std::to_string(length));
           SayWhatIsBeside(s);
+          SayWhatIsIdle(s);
         }),
     OptionRow{"--input", "NAME=AxBxC", "shape of an input, batch included; repeatable", kBound, kModel, ReadInputs}
         .Repeats()

@@ -33,6 +33,8 @@ Result<Options> OptionsAt(const Options& options, const std::vector<std::string>
 // An option that stands beside the axis of its name would be taken by no combination.
 Status CheckAxes(const Options& options) {
   for (const SweepAxis& axis : options.over) {
+    if (const std::string flag = "--" + axis.name; TakesSwitch(Verb::kSweep, flag))
+      return Error{ErrorCode::kUsage, "--over", flag + " takes no value", "sweep with " + flag + " and without it"};
     for (const TypedOption& typed : options.typed) {
       const std::string name = typed.flag.substr(2);
       const bool same = name == axis.name || (IsBatchAxis(name) && IsBatchAxis(axis.name)) ||

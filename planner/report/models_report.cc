@@ -9,7 +9,8 @@ namespace {
 // 8030261248 -> "8.03 B", 124439808 -> "124 M".
 std::string Rounded(int64_t parameters) {
   const auto number = static_cast<double>(parameters);
-  return parameters >= 1'000'000'000 ? Formatted("%.3g B", number / 1e9) : Formatted("%.3g M", number / 1e6);
+  constexpr int64_t kRoundsToBillion = 999'500'000;
+  return parameters >= kRoundsToBillion ? Formatted("%.3g B", number / 1e9) : Formatted("%.3g M", number / 1e6);
 }
 
 }  // namespace

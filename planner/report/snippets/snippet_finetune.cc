@@ -57,6 +57,15 @@ Error Refuses(std::string text, std::string hint) {
   return {ErrorCode::kUsage, "--emit", std::move(text), std::move(hint)};
 }
 
+}  // namespace
+
+bool IsCausal(const std::string& of_class) {
+  return of_class.ends_with("ForCausalLM") || of_class.ends_with("LMHeadModel") ||
+         of_class == "Gemma3ForConditionalGeneration";
+}
+
+namespace {
+
 // TRL's SFTTrainer (trl/trainer/sft_trainer.py) and axolotl (loaders/model.py) load a name with AutoModelForCausalLM.
 Status CheckIsCausal(const SnippetOf& of, const std::string& emitter) {
   if (!of.finetuned) {
@@ -65,8 +74,7 @@ Status CheckIsCausal(const SnippetOf& of, const std::string& emitter) {
   }
   const std::string& kind = of.finetuned->of_class;
   if (of.finetuned->denoiser) return Refuses(emitter + " trains no denoiser", "type --emit diffusers");
-  if (!kind.ends_with("ForCausalLM") && !kind.ends_with("LMHeadModel"))
-    return Refuses(emitter + " trains causal language models, not " + kind, "type --emit hf");
+  if (!IsCausal(kind)) return Refuses(emitter + " trains causal language models, not " + kind, "type --emit hf");
   if (of.finetuned->model.starts_with("arXiv:"))
     return Refuses(of.file + " was never published, so no library can load it", "type --emit pytorch");
   return Done();

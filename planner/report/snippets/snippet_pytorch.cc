@@ -232,6 +232,7 @@ Result<std::string> PytorchModule(const SnippetOf& of) {
                      "            loss = criterion(model(x), y) / ACCUMULATE\n"
                      "        scaler.scale(loss).backward()\n"
                      "    scaler.step(step), scaler.update(), step.zero_grad()\n\"\"\"\n";
+  text += LoadedRemark(of);
   text += std::string("import contextlib\n") + (partly ? "import fnmatch\n" : "") +
           (every ? "\nimport torch\n\n" : "import functools\n\nimport torch\nimport torch.utils.checkpoint\n\n");
   text += "BATCH = " + std::to_string(plan.batch) + "\nACCUMULATE = " + std::to_string(plan.accumulate) +

@@ -30,21 +30,6 @@ std::string FreezeModule(const SnippetOf& of, const char* where) {
   return TrainedInPython(of.trained) + FreezeInPython(of.trained) + "\n\n# " + where + "\n";
 }
 
-// Adapters and packed weights, which are made where the model is loaded, and Liger's kernels, unless these settings put
-// them (`puts_liger`); "": the model has none.
-std::string LoadedRemark(const SnippetOf& of, bool puts_liger = false) {
-  const bool misses_liger = of.finetuned && of.finetuned->liger && !puts_liger;
-  if (!of.finetuned || (!of.finetuned->lora && of.finetuned->packed.empty() && !misses_liger)) return "";
-  const Finetuned& model = *of.finetuned;
-  const std::string bits = model.packed == "int8" ? "8" : "4";
-  std::string what = model.packed.empty() ? "" : "weights in " + bits + " bits (" + model.packed + ")";
-  if (model.lora) what += (what.empty() ? "" : " and ") + ("LoRA of rank " + std::to_string(model.lora->rank));
-  if (misses_liger) what += std::string(what.empty() ? "" : " and ") + "Liger's kernels";
-  const bool causal = model.of_class.ends_with("ForCausalLM") || model.of_class.ends_with("LMHeadModel");
-  const char* const emitter = model.denoiser ? ": --emit diffusers" : causal ? ": --emit sft or axolotl" : "";
-  return "# the plan counts on " + what + ", which are not in these settings" + emitter + "\n";
-}
-
 Result<std::string> Hf(const SnippetOf& of) {
   const Plan& plan = of.plan;
   const Result<std::string> optimizer = HfOptimizer(of);
@@ -156,6 +141,20 @@ std::string Env(const SnippetOf& of) {
 }
 
 }  // namespace
+
+std::string LoadedRemark(const SnippetOf& of, bool puts_liger) {
+  const bool misses_liger = of.finetuned && of.finetuned->liger && !puts_liger;
+  if (!of.finetuned || (!of.finetuned->lora && of.finetuned->packed.empty() && !misses_liger)) return "";
+  const Finetuned& model = *of.finetuned;
+  const std::string bits = model.packed == "int8" ? "8" : "4";
+  std::string what = model.packed.empty() ? "" : "weights in " + bits + " bits (" + model.packed + ")";
+  if (model.lora) what += (what.empty() ? "" : " and ") + ("LoRA of rank " + std::to_string(model.lora->rank));
+  if (misses_liger) what += std::string(what.empty() ? "" : " and ") + "Liger's kernels";
+  const char* const emitter = model.denoiser             ? ": --emit diffusers"
+                              : IsCausal(model.of_class) ? ": --emit sft or axolotl"
+                                                         : "";
+  return "# the plan counts on " + what + ", which these settings leave out" + emitter + "\n";
+}
 
 std::string SnippetHeading(const SnippetOf& of) {
   std::string text = "# " + InComment(of.file) + " at batch " + std::to_string(of.plan.batch) + " on " +

@@ -93,8 +93,13 @@ Result<std::string> DiffusersCommand(const SnippetOf& of);
 // A configuration for the plans of nnU-Net: batch and patch.
 Result<std::string> NnUnetConfiguration(const SnippetOf& of);
 
+// Whether AutoModelForCausalLM loads this class by its name (transformers 5.23, models/auto/modeling_auto.py).
+bool IsCausal(const std::string& of_class);
 // Shared by the snippets. The comment above each: the file, the card, what it needs.
 std::string SnippetHeading(const SnippetOf& of);
+// The comment below it where these settings load no adapters, packed weights or Liger's kernels that the plan counts on, unless
+// they put the kernels (`puts_liger`); "": the model has none.
+std::string LoadedRemark(const SnippetOf& of, bool puts_liger = false);
 // Whether what this writes can be told to checkpoint every layer or none, and nothing between.
 bool WrapsEveryOrNone(Emit emit);
 // The comment above such a one where the plan's checkpoints are others; or nothing.

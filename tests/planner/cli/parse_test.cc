@@ -190,7 +190,8 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
        "--gpu-memory: \"8000\" is 7.81 KiB: its unit is missing (hint: type --gpu-memory 8000MiB)"},
       {"fit m.onnx --gpu-memory 0", "--gpu-memory: a card has more memory than \"0\" (hint: type --gpu-memory 16GiB)"},
       {"fit m.onnx --gpu t4 --context 500",
-       "--context: \"500\" is 500 B: its unit is missing (hint: type --context 500MiB)"},
+       "--context: \"500\" is 500 B: its unit is missing (hint: type --context 500MiB; so many tokens are --dim "
+       "sequence=500)"},
       {"estimate m.onnx --mode inference",
        "--mode: \"inference\" is not one of train, eval, infer or serve (hint: type --mode infer)"},
       {"estimate m.onnx --dim", "--dim: no value is given (hint: type --dim NAME=N)"},

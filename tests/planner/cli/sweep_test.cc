@@ -139,6 +139,8 @@ TEST_CASE("sweep: the smallest card, what fails, and what is wrong") {
            Row{"sweep MODELS/unet.onnx --over precision=fp32,fp3", "fp3"},
            Row{"sweep MODELS/unet.onnx --over nodim=1,2", "no dim of this name"},
            Row{"sweep MODELS/unet.onnx --over batch=1,2 --lora 8", "such as llama-3.2-1b, for --lora"},
+           Row{"sweep gpt2 --over sequence=64 --over liger=0,1",
+               "--over: --liger takes no value (hint: sweep with --liger"},
            Row{"sweep gpt2 --over sequence=2048,4096", "no combination can be answered: sequence=2048"},
            Row{"sweep MODELS/unet.onnx --over precision=fp32,bf16 --format svg", "no axis of numbers"},
        }) {

@@ -99,7 +99,7 @@ TEST_CASE("a plan of a named model says what to load") {
   CHECK(PrintSnippet(Emit::kTorchtune, of).error().text.find("packs weights with torchao") != std::string::npos);
   // Settings of a loop load no model.
   const std::string loaded =
-      "the plan counts on weights in 4 bits (nf4) and LoRA of rank 16, which are not in these settings: --emit sft or "
+      "the plan counts on weights in 4 bits (nf4) and LoRA of rank 16, which these settings leave out: --emit sft or "
       "axolotl";
   for (const Emit emit : {Emit::kHf, Emit::kAccelerate, Emit::kLightning, Emit::kDeepspeed})
     CHECK(PrintSnippet(emit, of)->find(loaded) != std::string::npos);
@@ -136,7 +136,7 @@ TEST_CASE("a plan with Liger's kernels says how they are put, or that they are n
   CHECK_FALSE(says(Emit::kHf, "not in these settings"));
   CHECK(says(Emit::kSft, "    use_liger_kernel=True,  # trl puts a loss of its own in place of Liger's"));
   CHECK(says(Emit::kAxolotl, "\nliger_fused_linear_cross_entropy: true\n"));
-  CHECK(says(Emit::kAccelerate, "# the plan counts on Liger's kernels, which are not in these settings"));
+  CHECK(says(Emit::kAccelerate, "# the plan counts on Liger's kernels, which these settings leave out"));
   CHECK_FALSE(PrintSnippet(Emit::kTorchtune, of).ok());
 }
 
