@@ -180,8 +180,9 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, Pre
     if (!of_chosen.ok()) return of_chosen.error();
     judged = *std::move(of_chosen);
   }
-  // Of the batch that was asked for a plan is sure where there is one, and takes the least time only then.
-  if (judged && prepared.head.batch_given && judged->fit.verdict != Verdict::kFits) {
+  // Where a batch was asked for, or none is safe with the fastest plan, one that surely fits comes before one that takes less
+  // time.
+  if (judged && judged->fit.verdict != Verdict::kFits && (prepared.head.batch_given || judged->fit.safe_batch < 1)) {
     PlanProblem within = problem;
     const CardRooms rooms = RoomsOf(device);
     within.capacity = CudnnChooses(prepared.layers, spec) ? rooms.measured : rooms.worst;

@@ -151,6 +151,9 @@ TEST_CASE("named models: a plan for what wraps every layer or none, and one that
   const std::string unet = "fit sd-1.5 --gpu h200 --batch 1 --optimizer adamw --emit pytorch --checkpoint ";
   CHECK(Says(Do(unet + "mid_block").out, "CHECKPOINT = [ \"mid_block\", ]"));
   CHECK(Says(Do(unet + "all").out, "model.enable_gradient_checkpointing()"));
+  // Where no batch was asked for, and none is safe with the plan that takes the least time.
+  const Said unasked = Do("plan gpt2 --dim sequence=1024 --optimizer adamw --precision fp32 --gpu-memory 3.1GiB");
+  CHECK_MESSAGE(unasked.out.find("batch 1 is safe and the largest that fits") != std::string::npos, unasked.out);
 }
 
 TEST_CASE("named models: --weights says the type that a model is loaded in") {
