@@ -78,13 +78,13 @@ bool IsInLayerOfStack(std::string_view path) {
 
 // Matrices that no call reads, in layers of a stack.
 std::vector<LinearLayer> IdleLayersOf(const RecordedProgram& program) {
-  std::set<int32_t> read;
+  std::vector<bool> read(program.values.size());
   for (const RecordedProgram::Call& call : program.calls)
-    for (const int32_t value : ReadBy(call)) read.insert(value);
+    for (const int32_t value : ReadBy(call)) read[static_cast<size_t>(value)] = true;
   std::vector<LinearLayer> layers;
   for (const RecordedProgram::Kept& stored : program.stored) {
-    const RecordedProgram::Tensor& tensor = program.values[static_cast<size_t>(stored.value)];
-    if (!stored.name.ends_with(".weight") || tensor.shape.rank() != 2 || read.contains(stored.value)) continue;
+    const auto value = static_cast<size_t>(stored.value);
+    if (!stored.name.ends_with(".weight") || program.values[value].shape.rank() != 2 || read[value]) continue;
     const std::string path = ModuleOfParameter(stored.name);
     if (IsInLayerOfStack(path)) layers.push_back({path});
   }

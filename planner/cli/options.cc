@@ -283,14 +283,22 @@ const std::vector<OptionRow>& OptionRows() {
   return rows;
 }
 
-bool TakesOption(Verb verb, std::string_view flag) {
-  return std::ranges::any_of(OptionRows(),
-                             [&](const OptionRow& row) { return row.flag == flag && TakenBy(row, verb); });
+namespace {
+
+// Null: the verb does not take it.
+const OptionRow* RowOf(Verb verb, std::string_view flag) {
+  const auto found =
+      std::ranges::find_if(OptionRows(), [&](const OptionRow& row) { return row.flag == flag && TakenBy(row, verb); });
+  return found == OptionRows().end() ? nullptr : &*found;
 }
 
+}  // namespace
+
+bool TakesOption(Verb verb, std::string_view flag) { return RowOf(verb, flag) != nullptr; }
+
 bool TakesSwitch(Verb verb, std::string_view flag) {
-  return std::ranges::any_of(
-      OptionRows(), [&](const OptionRow& row) { return row.flag == flag && TakenBy(row, verb) && row.is_flag(); });
+  const OptionRow* const row = RowOf(verb, flag);
+  return row != nullptr && row->is_flag();
 }
 
 std::string_view Name(Format format) {
