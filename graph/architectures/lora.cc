@@ -73,8 +73,19 @@ class Adapting {
       ends.push_back({end.value, call});
     }
     program_.ends = std::move(ends);
-    KeepIdle();
     if (program_.loss >= 0) program_.loss = moved[static_cast<size_t>(program_.loss)];
+  }
+
+  // The adapters of layers that the program does not run. `tree`: all tensors of the module tree, of which they are trained.
+  void KeepIdle(const std::vector<RecordedTensor>& tree) {
+    std::set<std::string> kept;
+    for (const RecordedProgram::Kept& stored : program_.stored) kept.insert(stored.name);
+    for (const RecordedTensor& tensor : tree) {
+      if (!tensor.trained || kept.contains(tensor.name)) continue;
+      Shape shape;
+      for (const int64_t length : tensor.shape) shape.Append(Dim(length));
+      Parameter(tensor.name, shape);
+    }
   }
 
  private:
@@ -116,19 +127,6 @@ class Adapting {
     return static_cast<int32_t>(program_.calls.size()) - 1;
   }
 
-  // The adapters of layers that the program does not run.
-  void KeepIdle() {
-    const std::vector<RecordedProgram::Kept> before = program_.stored;
-    for (const RecordedProgram::Kept& stored : before) {
-      const std::string module = stored.name.ends_with(".weight") ? ModuleOfParameter(stored.name) : "";
-      if (!modules_.contains(module) || adapted_.contains(module)) continue;
-      const Shape weight = program_.values[static_cast<size_t>(stored.value)].shape;
-      Parameter(module + ".lora_A.default.weight", Shape{Dim(lora_.rank), weight[1]});
-      Parameter(module + ".lora_B.default.weight", Shape{weight[0], Dim(lora_.rank)});
-      if (lora_.dora) Parameter(module + kMagnitude, Shape{weight[0]});
-    }
-  }
-
   Shape WithLast(Shape shape, int64_t length) {
     shape[shape.rank() - 1] = Dim(length);
     return shape;
@@ -136,7 +134,6 @@ class Adapting {
 
   void Adapt(Call call, const LinearCall& linear, const std::string& module,
              std::map<int32_t, std::vector<int32_t>>* dies, std::map<int32_t, std::vector<int32_t>>* at_with) {
-    adapted_.insert(module);
     const int32_t last = call.results[0], at = call.module;
     const auto input = static_cast<int32_t>(call.arguments[linear.input].integer);
     const auto value = [&](int32_t number) -> const RecordedProgram::Tensor& {
@@ -224,7 +221,6 @@ class Adapting {
   const DType type_;
   const bool in_amp_;
   RecordedProgram& program_;
-  std::set<std::string> adapted_;  // of the modules, those that the program has run so far
 };
 
 // peft takes a module whose path is a target or ends with one (inject_adapter, check_target_module_exists).
@@ -281,7 +277,10 @@ Status AddLora(const Lora& lora, const PackedLayers& packed, const std::vector<s
   }
   facts->parameters = std::move(tensors);
   const auto adapt = [&](std::optional<RecordedProgram>& program, bool trains, bool in_amp) {
-    if (program) Adapting(lora, modules, packed, leaves, trains, type, in_amp, &*program).Run();
+    if (!program) return;
+    Adapting adapting(lora, modules, packed, leaves, trains, type, in_amp, &*program);
+    adapting.Run();
+    adapting.KeepIdle(*facts->parameters);
   };
   adapt(facts->training_program, true, false);
   adapt(facts->training_program_in_amp, true, true);

@@ -286,7 +286,7 @@ const std::vector<OptionRow>& OptionRows() {
 namespace {
 
 // Null: the verb does not take it.
-const OptionRow* RowOf(Verb verb, std::string_view flag) {
+const OptionRow* OptionTaken(Verb verb, std::string_view flag) {
   const auto found =
       std::ranges::find_if(OptionRows(), [&](const OptionRow& row) { return row.flag == flag && TakenBy(row, verb); });
   return found == OptionRows().end() ? nullptr : &*found;
@@ -294,10 +294,10 @@ const OptionRow* RowOf(Verb verb, std::string_view flag) {
 
 }  // namespace
 
-bool TakesOption(Verb verb, std::string_view flag) { return RowOf(verb, flag) != nullptr; }
+bool TakesOption(Verb verb, std::string_view flag) { return OptionTaken(verb, flag) != nullptr; }
 
 bool TakesSwitch(Verb verb, std::string_view flag) {
-  const OptionRow* const row = RowOf(verb, flag);
+  const OptionRow* const row = OptionTaken(verb, flag);
   return row != nullptr && row->is_flag();
 }
 
