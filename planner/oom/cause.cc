@@ -137,7 +137,9 @@ OutOfMemoryCause CauseOf(const OutOfMemory& message) {
   if (shares.outside >= usual) return kOutside;
   const bool names_this_one = message.in_use || message.reserved || shares.allocated;
   const Bytes context = names_this_one ? kMostContext : Bytes();
-  return *shares.unknown >= context + missing && message.pool.empty() ? kUnnamed : kFull;
+  // Where live tensors fill nearly all of the card, nobody else is to blame.
+  const bool nearly_all = held >= Bytes::Of(message.capacity->count() / 10 * 9);
+  return *shares.unknown >= context + missing && message.pool.empty() && !nearly_all ? kUnnamed : kFull;
 }
 
 }  // namespace vramplan

@@ -19,6 +19,17 @@ constexpr std::string_view kOfDriver =
     "the driver refused and gives no sizes: either the card is full, because of this process or others, or the host "
     "has no page-locked memory left; vramplan watch shows which while the script runs";
 
+constexpr std::string_view kNoSizes =
+    "what asked for the memory printed no sizes: vramplan watch shows them while it runs";
+constexpr std::string_view kNoNvml =
+    "PyTorch found the card full, and then could not ask NVML who holds it, as in slices of MIG, on Jetson and in "
+    "some containers: so there are no sizes";
+constexpr std::string_view kNotStarted =
+    "the library could not start, mostly because no memory was left on the card; a driver that does not fit says the "
+    "same";
+constexpr std::string_view kWarmUp =
+    "vLLM tries max_num_seqs sequences when it starts: lower it (--max-num-seqs), or its share of the card "
+    "(--gpu-memory-utilization)";
 constexpr std::string_view kOfWorkers =
     "workers pass batches through /dev/shm, which a container makes small (64 MiB with Docker): --shm-size or "
     "--ipc=host there, or num_workers=0";
@@ -37,6 +48,7 @@ constexpr std::string_view kOfLlama =
 // ggml/src/ggml-backend.cpp; vllm/v1/core/kv_cache_utils.py, vllm/worker/worker.py; mm/oom_kill.c; and the threads that
 // tests/planner/oom names.
 constexpr auto kForms = std::to_array<Form>({
+    {"cuda out of memory occurred when warming up", "vllm", kMessage, kCard, "CUDA", kWarmUp},
     {"cuda out of memory", "pytorch", kMessage, kCard, "CUDA"},
     {"hip out of memory", "pytorch", kMessage, kCard, "HIP"},
     {"would exceed allowed memory", "pytorch", kMessage, kCard, "CUDA"},
@@ -118,7 +130,10 @@ constexpr auto kForms = std::to_array<Form>({
     {"cuda failure 2: out of memory", "device", kError, kCard, "CUDA", kOfDriver},
     {"cuda failure 2 'out of memory'", "library", kError, kCard, "", kWorkspace},
     {"cuda failure 'out of memory'", "library", kError, kCard, "", kWorkspace},
-    {"allocation on device", "pytorch", kError},
+    {"nvml_success == r", "device", kError, kCard, "CUDA", kNoNvml},
+    {"cudnn_status_not_initialized", "library", kError, kCard, "", kNotStarted},
+    {"cublas_status_not_initialized", "library", kError, kCard, "", kNotStarted},
+    {"allocation on device", "pytorch", kError, kCard, "", kNoSizes},
     {"torch.outofmemoryerror", "pytorch", kError},
     {"torch.cuda.outofmemoryerror", "pytorch", kError, kCard, "CUDA"},
     {"std::bad_alloc: out_of_memory", "device", kError, kCard, "", kOfDriver},
@@ -204,6 +219,10 @@ constexpr auto kForms = std::to_array<Form>({
     {"make sure you have enough gpu ram", "other", kWords, kCard, "",
      "the weights do not fit on the card, and device_map put a part of them on the host"},
     {"killed", "host", kWords, kHost, "", kKilled, true},
+    // What shells of other languages say.
+    {"get\xc3\xb6tet", "host", kWords, kHost, "", kKilled},
+    {"\xe5\xb7\xb2\xe6\x9d\x80\xe6\xad\xbb", "host", kWords, kHost, "", kKilled},
+    {"\xe5\xbc\xb7\xe5\x88\xb6\xe7\xb5\x82\xe4\xba\x86", "host", kWords, kHost, "", kKilled},
     {"no executable batch size found", "other", kWords, kCard, "",
      "every batch that was tried ran out of memory, down to the smallest"},
 });

@@ -33,6 +33,20 @@ bool IsOwnWord(std::string_view line, size_t at, size_t length) {
   return capital && !letter(at + length) && (at == 0 || !letter(at - 1));
 }
 
+// Whether a sentence that names no size only speaks of such messages: "if you encounter CUDA out of memory, use a smaller
+// tile".
+bool IsAdvice(std::string_view lower, size_t at, size_t length) {
+  constexpr std::string_view kSpeaks[] = {"if you ",  "if there is ", "avoid ",    "encounter",
+                                          "prevent ", "in case of ",  "run into ", "running into ",
+                                          "to fix ",  "to reduce ",   "reduces "};
+  constexpr size_t kSentence = 48;
+  if (lower.substr(at + length, kSentence).find("allocate") != lower.npos) return false;
+  std::string_view before = lower.substr(at - std::min(at, kSentence), std::min(at, kSentence));
+  for (const std::string_view end : {". ", "error: "})
+    if (const size_t ends = before.rfind(end); ends != before.npos) before.remove_prefix(ends + end.size());
+  return std::ranges::any_of(kSpeaks, [&](std::string_view words) { return before.find(words) != before.npos; });
+}
+
 // Where the wordings of the lowest rank begin, in the order of the text.
 std::vector<Place> FindForms(std::string_view line, std::string_view lower) {
   std::array<std::vector<const Form*>, 256> by_first;
@@ -43,6 +57,7 @@ std::vector<Place> FindForms(std::string_view line, std::string_view lower) {
     for (const Form* form : by_first[static_cast<unsigned char>(lower[at])]) {
       if (form->rank > lowest || !lower.substr(at).starts_with(form->words)) continue;
       if (form->own_word && !IsOwnWord(line, at, form->words.size())) continue;
+      if (IsAdvice(lower, at, form->words.size())) continue;
       if (form->rank < lowest) found.clear();
       lowest = form->rank;
       if (found.size() < kMostLookedAt) found.push_back({form, at, at});
@@ -129,6 +144,20 @@ bool IsBefore2(const Words& words, std::string_view in_front) {
   return in_front.ends_with("runtimeerror: ") || (whole && !words.Has("if reserved memory is"));
 }
 
+// Of an operator of TensorFlow's, by its name: "gradients/conv1/...", "training/Adam/mul_23".
+RunPart PartOfGraph(std::string_view lower) {
+  for (const std::string_view words : {"adam", "adagrad", "rmsprop", "momentum", "gradientdescent", "optimizer"})
+    if (lower.find(words) != lower.npos && lower.find("gradients/") == lower.npos) return RunPart::kOptimizer;
+  return lower.find("gradients/") != lower.npos || lower.find("gradient_tape/") != lower.npos ? RunPart::kBackward
+                                                                                              : RunPart::kUnknown;
+}
+
+// What is raised has its class in front of it.
+bool IsRaised(std::string_view in_front) {
+  while (in_front.ends_with(' ')) in_front.remove_suffix(1);
+  return in_front.ends_with("error:") || in_front.ends_with("exception:");
+}
+
 // In a container the message names this process by its number, like the others: it is the one that holds what PyTorch
 // reserved and a context, or the one that must, because the card is too small for both. Where a process that is not
 // named would leave less of the card unexplained, it is none of them.
@@ -176,7 +205,8 @@ OutOfMemory ReadAt(std::string_view line, std::string_view lower, const Place& p
   const size_t next = lower.find(form.words, place.knows_more + form.words.size());
   const size_t length = std::min(next, place.knows_more + kLongest) - begin;
   const std::string_view text = line.substr(begin, length), small = lower.substr(begin, length);
-  const Words words(text, small, place.at - begin);
+  Words words(text, small, place.at - begin);
+  if (form.kind == "pytorch") words.NeedUnits();
   for (const SizeWords& row : SizesOfForms()) {
     std::optional<Bytes>& size = message.*row.means;
     if (row.kind == form.kind && !size) size = (words.*row.find)(row.words);
@@ -199,9 +229,23 @@ OutOfMemory ReadAt(std::string_view line, std::string_view lower, const Place& p
   }
   if (form.kind == "pytorch") {
     message.before_2 = IsBefore2(words, lower.substr(0, place.at));
+    message.raised = IsRaised(lower.substr(0, place.at));
+    message.cut =
+        message.capacity && !message.allocated && !message.in_use && words.Has("including non-pytorch memory");
+    message.no_expandable = lower.find("expandable_segments not supported") != lower.npos;
     ReadProcesses(text, small, &message);
   }
-  if (form.kind == "tensorflow") ReadShape(words, &message);
+  // What the kernel counts for a process that it killed.
+  if (form.kind == "host" && message.in_use) {
+    for (const std::string_view other : {"file-rss:", "shmem-rss:"})
+      *message.in_use += words.SizeAfter(other).value_or(Bytes());
+  }
+  message.failure = FailureIn(line, place.at);
+  if (form.kind == "tensorflow") {
+    ReadShape(words, &message);
+    const RunPart part = PartOfGraph(LowerCase(message.node));
+    if (part != RunPart::kUnknown) message.failure.part = part;
+  }
   DropImpossible(&message);
   Derive(&message);
   return message;
@@ -223,8 +267,19 @@ std::string_view Name(MemoryPlace place) {
   FailCheck(__FILE__, __LINE__, "unknown place");
 }
 
-Result<OutOfMemory> ReadOutOfMemory(std::string_view subject, std::string_view text) {
-  const std::string line = Unwrapped(text), lower = LowerCase(line);
+namespace {
+
+// How many numbers a message has.
+int NumbersOf(const OutOfMemory& message) {
+  int numbers = 0;
+  for (const std::optional<Bytes>& size :
+       {message.tried, message.capacity, message.free, message.allocated, message.reserved, message.in_use})
+    numbers += size ? 1 : 0;
+  return numbers + (message.gpu ? 1 : 0);
+}
+
+Result<OutOfMemory> ReadLine(std::string_view subject, const std::string& line) {
+  const std::string lower = LowerCase(line);
   std::vector<Place> places = FindForms(line, lower);
   if (places.empty()) {
     return Error{ErrorCode::kBadInput, std::string(subject), "there is no out-of-memory message in it",
@@ -237,11 +292,28 @@ Result<OutOfMemory> ReadOutOfMemory(std::string_view subject, std::string_view t
     }
   }
   std::stable_partition(places.begin(), places.end(), [](const Place& place) { return !place.form->warning; });
-  const auto read = [&](const Place& place) { return ReadAt(line, lower, place); };
+  std::optional<OutOfMemory> sized;
+  int messages = 0;
   for (const Place& place : places) {
-    if (OutOfMemory message = read(place); message.tried) return message;
+    OutOfMemory message = ReadAt(line, lower, place);
+    if (!message.tried) continue;
+    ++messages;
+    if (!sized || (message.raised && !sized->raised)) sized = std::move(message);
   }
-  return read(places.front());
+  if (!sized) return ReadAt(line, lower, places.front());
+  sized->messages = messages;
+  return *std::move(sized);
+}
+
+}  // namespace
+
+Result<OutOfMemory> ReadOutOfMemory(std::string_view subject, std::string_view text) {
+  Result<OutOfMemory> message = ReadLine(subject, Unwrapped(text));
+  if (text.find('\n') == text.npos || (message.ok() && message->kind != "pytorch" && message->tried)) return message;
+  // What was broken at a width, within words and numbers.
+  Result<OutOfMemory> joined = ReadLine(subject, Unwrapped(text, /*within_words=*/true));
+  if (!joined.ok() || joined->kind != "pytorch") return message;
+  return !message.ok() || NumbersOf(*joined) > NumbersOf(*message) ? joined : message;
 }
 
 }  // namespace vramplan

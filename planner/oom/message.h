@@ -8,8 +8,8 @@
 //   tried 22.00 MiB   capacity 23.65 GiB   free 11.06 MiB   allocated 22.90 GiB   reserved 23.09 GiB
 //   outside 523 MiB
 //
-// The wordings are the rows of forms.h. Line breaks, indentation and rank prefixes do not matter; a truncated message
-// gives the numbers that are left. Sizes are as printed: rounded to two decimals of their unit.
+// The wordings are the rows of forms.h. Line breaks, also within words, indentation, colours and rank prefixes do not
+// matter; a truncated message gives the numbers that are left. Sizes are as printed: rounded to two decimals of their unit.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@
 
 #include "graph/base/bytes.h"
 #include "graph/base/result.h"
+#include "planner/oom/traceback.h"
 
 namespace vramplan {
 
@@ -66,14 +67,20 @@ struct OutOfMemory {
   std::vector<OutOfMemoryPart> parts;
   std::optional<int64_t> tokens, tokens_fit;  // of a server: in a request, and that its cache has room for
   std::vector<OutOfMemoryProcess> processes;
-  bool before_2 = false;  // printed by PyTorch before 2.0, which computed attention in parts
-  std::string shape;      // TensorFlow: "shape[32,3840,10,10] and type float"
-  std::string node, op;   // ONNX Runtime, TensorFlow: of the request
+  bool before_2 = false;       // printed by PyTorch before 2.0, which computed attention in parts
+  std::string shape;           // TensorFlow: "shape[32,3840,10,10] and type float"
+  std::string node, op;        // ONNX Runtime, TensorFlow: of the request
+  Failure failure;             // by the traceback around it
+  int messages = 1;            // of this kind in the text
+  bool raised = true;          // false: it was logged, not raised, and the run went on
+  bool cut = false;            // it ends before its last sentence
+  bool no_expandable = false;  // the log says that expandable segments do not work there
   bool operator==(const OutOfMemory&) const = default;
 };
 
-// The first message in the text that has the size of a request; if none has, the first. What a framework says itself
-// goes before what the system says of a process that it killed, and before warnings. Error (kBadInput, `subject`): the
+// The first message in the text that was raised and has the size of a request; if none was, the first that has; if none
+// has, the first. What a framework says itself goes before what the system says of a process that it killed, and before
+// warnings. Advice about it ("if you see CUDA out of memory") is no message. Error (kBadInput, `subject`): the
 // text does not say that memory ran out.
 Result<OutOfMemory> ReadOutOfMemory(std::string_view subject, std::string_view text);
 

@@ -25,6 +25,41 @@ std::optional<int> UnitOf(std::string_view name) {
   return known ? std::optional(static_cast<int>(power)) : std::nullopt;
 }
 
+constexpr std::string_view kBar = "\xe2\x94\x82";  // of a frame that rich draws around a traceback
+
+// The length of a colour or another control sequence of a terminal at the beginning; 0: there is none.
+size_t EscapeAt(std::string_view text) {
+  if (!text.starts_with("\x1b[")) return 0;
+  const size_t end = text.find_first_not_of("0123456789;?", 2);
+  return end == text.npos ? text.size() : end + 1;
+}
+
+// The length of a pattern at the beginning: # is digits, the rest is itself; 0: it is not there.
+size_t LengthOf(std::string_view pattern, std::string_view text) {
+  size_t at = 0;
+  for (const char c : pattern) {
+    if (c != '#') {
+      if (at == text.size() || text[at] != c) return 0;
+      ++at;
+      continue;
+    }
+    if (at == text.size() || !IsDigit(text[at])) return 0;
+    while (at < text.size() && IsDigit(text[at])) ++at;
+  }
+  return at;
+}
+
+// What stands in front of each line of a log: torchrun, mpirun, srun, Lightning and Python's logging.
+size_t PrefixOf(std::string_view text) {
+  constexpr std::string_view kPrefixes[] = {
+      "[rank#]:",    "[rank#]",        "[#,#]<stderr>:", "[#,#]<stdout>:",  "#-#-# #:#:#,#", "#-#-# #:#:#.#",
+      "#-#-# #:#:#", "#-#-#T#:#:#.#Z", "#-#-#T#:#:#",    "[#-#-# #:#:#,#]", "[#-#-# #:#:#]", "[default#]:"};
+  size_t longest = text.starts_with(kBar) ? kBar.size() : 0;
+  for (const std::string_view prefix : kPrefixes) longest = std::max(longest, LengthOf(prefix, text));
+  if (longest > 0 && longest < text.size() && text[longest] == ' ') ++longest;
+  return longest;
+}
+
 Bytes Saturated(double count) {
   if (count < 0 || count >= 9.2e18) return Bytes::Max();
   return Bytes::Of(static_cast<int64_t>(count));
@@ -32,14 +67,30 @@ Bytes Saturated(double count) {
 
 }  // namespace
 
-std::string Unwrapped(std::string_view text) {
+std::string Unwrapped(std::string_view text, bool within_words) {
   std::string line;
   line.reserve(text.size());
-  for (const char c : text) {
-    if (!IsSpace(c)) {
-      line.push_back(c);
-    } else if (!line.empty() && line.back() != ' ') {
-      line.push_back(' ');
+  const auto blank = [&] {
+    if (!line.empty() && line.back() != ' ') line.push_back(' ');
+  };
+  bool begins = false;  // a line, and not the first
+  for (size_t i = 0; i < text.size();) {
+    if (begins) {
+      begins = false;
+      i += PrefixOf(text.substr(i));
+      continue;
+    }
+    if (const size_t escape = EscapeAt(text.substr(i)); escape > 0) {
+      i += escape;
+    } else if (text.substr(i).starts_with(kBar)) {
+      blank();
+      i += kBar.size();
+    } else if (!IsSpace(text[i])) {
+      line.push_back(text[i++]);
+    } else {
+      begins = text[i] == '\n' && !line.empty();
+      if (!begins || !within_words) blank();
+      ++i;
     }
   }
   return line;
@@ -128,7 +179,9 @@ std::optional<Bytes> Words::SizeAt(size_t begin) const {
   const size_t unit = end;
   while (IsLetter(at(end))) ++end;
   // A number without a unit may be followed by another word: "8388608000 expr=".
-  const int power = UnitOf(lower_.substr(std::min(unit, lower_.size()), end - unit)).value_or(0);
+  const std::optional<int> named = UnitOf(lower_.substr(std::min(unit, lower_.size()), end - unit));
+  if (need_units_ && !named) return std::nullopt;
+  const int power = named.value_or(0);
   if (below_zero) return Bytes::Max();
   const char* last = number.data() + number.size();
   // Whole numbers to the byte: a double has 53 bits.

@@ -17,13 +17,18 @@
 
 namespace vramplan {
 
-// Terminals and logs wrap and indent, so every run of white space is one blank here.
-std::string Unwrapped(std::string_view text);
+// Terminals and logs wrap and indent, so every run of white space is one blank here. Colours, the bars of a frame, and what
+// a launcher or a logger puts in front of each line (a rank, a time) are left out. `within_words`: lines were broken at a
+// width, and a break between two letters or digits is none.
+std::string Unwrapped(std::string_view text, bool within_words = false);
 
 class Words {
  public:
   // `lower` is LowerCase(text). Both outlive this.
   Words(std::string_view text, std::string_view lower, size_t origin) : text_(text), lower_(lower), origin_(origin) {}
+
+  // Sizes without a unit are none, as of PyTorch, which always prints one.
+  void NeedUnits() { need_units_ = true; }
 
   bool Has(std::string_view words) const { return lower_.find(words) != lower_.npos; }
 
@@ -47,6 +52,7 @@ class Words {
 
   std::string_view text_, lower_;
   size_t origin_;
+  bool need_units_ = false;
 };
 
 }  // namespace vramplan

@@ -50,7 +50,14 @@ struct Described<OutOfMemory> {
         .Has("processes", "", &M::processes)
         .Has("shape", "", &M::shape)
         .Has("node", "", &M::node)
-        .Has("op", "", &M::op);
+        .Has("op", "", &M::op)
+        .Has("failed_in",
+             "loading, forward, backward, optimizer, validation, generation, saving or serving, by the traceback; "
+             "empty: "
+             "it does not say",
+             [](const M& message) { return std::string(Name(message.failure.part)); })
+        .Has("failed_at", "the innermost frame of one's own code", &M::failure, &Failure::at)
+        .Has("messages", "of this kind in the text", &M::messages);
   }
 };
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "graph/base/text_table.h"
@@ -49,11 +50,97 @@ std::string KeyValueText(const OutOfMemory& message) {
   return message.tokens_fit ? text + ", and room for " + std::to_string(*message.tokens_fit) : text;
 }
 
+// What ran, as the subject of a sentence.
+std::string RanText(const ExplainReport& report) {
+  switch (report.message.failure.part) {
+    case RunPart::kLoading:
+      return "the model";
+    case RunPart::kValidation:
+      return "the validation";
+    case RunPart::kGeneration:
+      return "the generation";
+    case RunPart::kServing:
+      return "the server";
+    case RunPart::kSaving:
+      return "gathering the state";
+    default:
+      return "the step";
+  }
+}
+
+std::string FailedInText(const Failure& failure) {
+  const char* text = nullptr;
+  switch (failure.part) {
+    case RunPart::kUnknown:
+      return failure.at.empty() ? "" : "it failed at " + failure.at;
+    case RunPart::kLoading:
+      text = "while the model was loaded or moved to the card";
+      break;
+    case RunPart::kForward:
+      text = "in a forward";
+      break;
+    case RunPart::kBackward:
+      text = "in the backward";
+      break;
+    case RunPart::kOptimizer:
+      text = "in the optimizer's step";
+      break;
+    case RunPart::kValidation:
+      text = "in a validation";
+      break;
+    case RunPart::kGeneration:
+      text = "while it generated";
+      break;
+    case RunPart::kSaving:
+      text = "while the state was gathered or saved";
+      break;
+    case RunPart::kServing:
+      text = "in the engine of the server";
+      break;
+  }
+  return std::string("it failed ") + text + (failure.at.empty() ? "" : " (" + failure.at + ")");
+}
+
+// What helps where a card is full.
+std::string SmallerText(const ExplainReport& report) {
+  const bool trains = !report.step || report.step->head.mode == Mode::kTrain;
+  switch (report.message.failure.part) {
+    case RunPart::kLoading:
+      return "what helps: weights of 16 bits, or packed ones (bitsandbytes, GPTQ); parts of the model on other cards "
+             "or "
+             "on the host (device_map, FSDP); files that are read to the CPU first (map_location); a smaller batch "
+             "does "
+             "not";
+    case RunPart::kValidation:
+      return "what helps: torch.no_grad() around the validation, a smaller batch in it, and predictions that are moved "
+             "to "
+             "the CPU instead of kept on the card";
+    case RunPart::kOptimizer:
+      return "what helps: a smaller optimizer state (8 bits, LoRA, states in parts: ZeRO or FSDP) or a fused "
+             "optimizer; "
+             "its states are made in the first step, beside what the batch left";
+    case RunPart::kGeneration:
+      return "what helps: fewer sequences at once, a shorter prompt or fewer new tokens, packed weights";
+    case RunPart::kSaving:
+      return "what helps: a state that is gathered on the CPU, by one rank (offload_to_cpu, rank0_only), or saved in "
+             "parts "
+             "(SHARDED_STATE_DICT)";
+    case RunPart::kServing:
+      return "what helps: fewer sequences at once (max_num_seqs), a shorter context (max_model_len), a smaller share "
+             "of the "
+             "card for the cache (gpu_memory_utilization), quantized weights, more cards";
+    default:
+      return trains
+                 ? "what helps: a smaller batch, a lower precision, checkpointed modules, or a smaller optimizer state"
+                 : "what helps: a smaller batch, smaller inputs, or a lower precision";
+  }
+}
+
 std::string FullText(const ExplainReport& report) {
   const OutOfMemory& message = report.message;
   if (message.total && message.capacity) return "one compiled program takes " + ToString(*message.total) + " in all";
   const std::string need =
-      message.pool.empty() ? "the step needs more than the card has" : "the step needs more than that";
+      RanText(report) + (message.pool.empty() ? " needs more than the card has" : " needs more than that");
   if (!message.capacity && message.free) return "and " + ToString(*message.free) + " were free";
   if (report.shares.undivided && message.pool.empty())
     return "this process holds " + ToString(*report.shares.undivided) + ": " + need;
@@ -98,7 +185,9 @@ std::string ExplainVerdictLine(const ExplainReport& report) {
       return line + "though " + OrSome(message.free) + " were free";
     case OutOfMemoryCause::kUnnamed:
       return line + OrSome(report.shares.unknown) + " of the card are not named by the message" +
-             (message.in_use || message.reserved ? ": other processes, most likely" : ": this process, or others");
+             (message.in_use || message.reserved
+                  ? ": other processes, or what this one holds beside PyTorch's allocator (NCCL, other libraries)"
+                  : ": this process, or others");
     case OutOfMemoryCause::kFull:
       return line + FullText(report);
     case OutOfMemoryCause::kNoNumbers:
@@ -108,12 +197,11 @@ std::string ExplainVerdictLine(const ExplainReport& report) {
   return line;
 }
 
+// A program of XLA that takes less is not what fills a card.
+constexpr Bytes kSmallProgram = Bytes::GiB(1);
+
 // What to do about it, whatever the model.
 std::string AdviceText(const ExplainReport& report) {
-  const bool trains = !report.step || report.step->head.mode == Mode::kTrain;
-  const char* const smaller =
-      trains ? "what helps: a smaller batch, a lower precision, checkpointed modules, or a smaller optimizer state"
-             : "what helps: a smaller batch, smaller inputs, or a lower precision";
   switch (report.cause) {
     case OutOfMemoryCause::kHostMemory:
       return "what helps: fewer workers or less prefetching of the data loader, less pinned memory, no offloading; "
@@ -142,12 +230,17 @@ std::string AdviceText(const ExplainReport& report) {
       if (report.message.kind != "pytorch")
         return "TF_GPU_ALLOCATOR=cuda_malloc_async fragments less; other processes on the card leave the pool less "
                "than its limit";
+      if (report.message.no_expandable)
+        return "what helps: inputs with a few fixed sizes, and torch.cuda.empty_cache() between parts that need other "
+               "sizes; "
+               "expandable segments do not work there, as the log says";
       return "PYTORCH_" + std::string(report.message.backend.empty() ? "CUDA" : report.message.backend) +
              "_ALLOC_CONF=expandable_segments:True " + (report.message.before_2 ? "(since PyTorch 2.1) " : "") +
              "lets PyTorch combine free pieces; inputs with a few fixed sizes cause less fragmentation";
     case OutOfMemoryCause::kOthers:
       return "nvidia-smi and vramplan probe name them; a run that died may still hold its memory";
     case OutOfMemoryCause::kUnnamed:
+      if (report.message.cut) return SmallerText(report);
       return "nvidia-smi and vramplan probe name who holds the card; a run that died may still hold its memory";
     case OutOfMemoryCause::kOutside:
       return "another library with a pool of its own (TensorFlow, JAX, ONNX Runtime, CuPy, NCCL) shares the process; "
@@ -157,12 +250,37 @@ std::string AdviceText(const ExplainReport& report) {
              "driver, which on Windows and WSL keeps part of the card and gives no single stretch of any size, or "
              "another card than the one that was counted; or another process gave memory back before it was counted";
     case OutOfMemoryCause::kFull:
-      return smaller;
+      return SmallerText(report);
     case OutOfMemoryCause::kNoNumbers:
-      if (!report.message.remark.empty()) return report.message.total ? smaller : "";
-      return report.message.total ? smaller : "give the whole message, or run vramplan watch while the script runs";
+      // TensorFlow's message is whole, and it is of a pool that was full.
+      if (report.message.total > kSmallProgram || report.message.kind == "tensorflow" ||
+          (report.message.failure.part > RunPart::kOptimizer && report.message.kind != "vllm") ||
+          report.message.failure.part == RunPart::kLoading)
+        return SmallerText(report);
+      if (!report.message.remark.empty() || report.message.total) return "";
+      return "give the whole message, or run vramplan watch while the script runs";
   }
   return "";
+}
+
+// Processes that hold a context each: a rank of the same run makes one on the first card when it touches that before its
+// own.
+std::string SiblingsText(const OutOfMemory& message) {
+  int64_t count = 0;
+  Bytes most;
+  for (const OutOfMemoryProcess& process : message.processes) {
+    if (process.own) continue;
+    ++count;
+    most = std::max(most, process.in_use);
+  }
+  const bool alike = std::ranges::all_of(message.processes, [&](const OutOfMemoryProcess& process) {
+    return process.own || process.in_use >= most - kRounding;
+  });
+  if (count < 2 || !alike || most > kMostContext) return "";
+  return std::to_string(count) + " processes hold " + ToString(most) +
+         " each, about a CUDA context: if they are ranks of this run, torch.cuda.set_device(local_rank) before "
+         "anything "
+         "else on the card keeps them off it";
 }
 
 // What else the numbers say, a sentence each.
@@ -170,11 +288,16 @@ std::vector<std::string> Remarks(const ExplainReport& report) {
   const OutOfMemory& message = report.message;
   std::vector<std::string> lines;
   if (!message.remark.empty()) lines.emplace_back(message.remark);
+  if (message.cut) lines.emplace_back("the message is cut off: the sentences behind it say what this process holds");
+  if (message.messages > 1)
+    lines.push_back("the text has " + std::to_string(message.messages) + " such messages; this is the first" +
+                    (message.raised ? " that was raised" : ""));
   if (!message.shape.empty()) lines.push_back("it is a tensor of " + message.shape);
   std::string parts;
   for (const OutOfMemoryPart& part : message.parts)
     parts += (parts.empty() ? "" : ", ") + ToString(part.bytes) + " " + std::string(part.name);
   if (!parts.empty()) lines.push_back("of " + OrSome(message.total) + " in all: " + parts);
+  if (const std::string siblings = SiblingsText(message); !siblings.empty()) lines.push_back(siblings);
   const bool names_this_one = message.in_use || message.reserved;
   for (const OutOfMemoryProcess& process : message.processes) {
     const std::string name = "process " + std::to_string(process.pid);
@@ -299,6 +422,7 @@ std::string PrintExplain(const ExplainReport& report, const Style& style) {
   };
   const OutOfMemory& message = report.message;
   if (!message.node.empty()) line("requested by " + message.node + (message.op.empty() ? "" : " (" + message.op + ")"));
+  line(FailedInText(message.failure));
   line(AdviceText(report));
   for (const std::string& remark : Remarks(report)) line(remark);
   if (!report.saved.empty()) line("what the message says about the card is in the profile now: " + report.saved);

@@ -92,7 +92,8 @@ TEST_CASE("explain: what is said of each cause") {
        "1.46 GiB is not named by the message: the CUDA context of this process"},
       {"CUDA out of memory. Tried to allocate 12.00 MiB (GPU 0; 23.65 GiB total capacity; 13.07 GiB already allocated; "
        "7.31 MiB free; 13.13 GiB reserved in total by PyTorch)",
-       "10.51 GiB of the card are not named by the message: other processes, most likely"},
+       "10.51 GiB of the card are not named by the message: other processes, or what this one holds beside PyTorch's "
+       "allocator"},
       {"CUDA out of memory. Tried to allocate 252.00 MiB. GPU 0 has a total capacity of 14.57 GiB of which 64.75 MiB "
        "is "
        "free. Including non-PyTorch memory, this process has 14.50 GiB memory in use.",

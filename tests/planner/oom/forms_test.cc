@@ -61,7 +61,7 @@ TEST_CASE("out-of-memory messages of other frameworks, libraries and systems: wh
        "host (host)"},
       {"pcyin/tranX#41",
        "Out of memory: Killed process 25315 (python3) total-vm:53312244kB, anon-rss:31451456kB, file-rss:74816kB",
-       "host (host), in use 29.99 GiB"},
+       "host (host), in use 30.07 GiB"},
       {"NervanaSystems/deepspeech#48",
        "Out of memory: Kill process 25635 (python) score 974 or sacrifice child\nKilled process 25635 (python) "
        "total-vm:55518724kB, anon-rss:23902876kB",

@@ -1,0 +1,188 @@
+#include "planner/oom/traceback.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <vector>
+
+#include "graph/base/check.h"
+#include "graph/base/text.h"
+
+namespace vramplan {
+namespace {
+
+// A traceback is no longer than this.
+constexpr size_t kLongestTraceback = size_t{32} << 10;
+// Of what follows a message the beginning tells of it.
+constexpr size_t kBehind = 512;
+
+struct Frame {
+  std::string_view file, number, function;  // function: "step", "AdamW.step"
+};
+
+bool IsDecimal(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool IsName(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
+
+std::string_view Number(std::string_view text) {
+  return text.substr(0, static_cast<size_t>(std::ranges::find_if_not(text, IsDecimal) - text.begin()));
+}
+
+// `File "F", line N, in NAME` or `File F:N, in NAME(`, at the beginning of `text`; no file: neither.
+Frame FrameAt(std::string_view text) {
+  constexpr std::string_view kFile = "File ", kLine = "\", line ", kIn = ", in ";
+  text.remove_prefix(kFile.size());
+  Frame frame;
+  const bool quoted = text.starts_with('"');
+  if (quoted) text.remove_prefix(1);
+  const size_t end = text.find(quoted ? kLine : std::string_view(":"));
+  if (end == text.npos || end > 512) return {};
+  frame.file = text.substr(0, end);
+  text.remove_prefix(end + (quoted ? kLine.size() : 1));
+  frame.number = Number(text);
+  text.remove_prefix(frame.number.size());
+  if (frame.number.empty() || !text.starts_with(kIn)) return {};
+  text.remove_prefix(kIn.size());
+  frame.function = text.substr(0, static_cast<size_t>(std::ranges::find_if_not(text, IsName) - text.begin()));
+  return frame;
+}
+
+std::vector<Frame> FramesOf(std::string_view text) {
+  std::vector<Frame> frames;
+  for (size_t at = text.find("File "); at != text.npos; at = text.find("File ", at + 1)) {
+    if (const Frame frame = FrameAt(text.substr(at)); !frame.file.empty()) frames.push_back(frame);
+  }
+  return frames;
+}
+
+bool IsOfLibrary(const Frame& frame) {
+  return frame.file.find("-packages/") != frame.file.npos || frame.file.find("/lib/python") != frame.file.npos ||
+         frame.file.starts_with('<');
+}
+
+// "step" of "AdamW.step".
+std::string_view OwnName(const Frame& frame) { return frame.function.substr(frame.function.rfind('.') + 1); }
+
+// Of "validate_epoch", "run_eval", "test"; a "test_training_step" may be anything.
+bool Validates(const Frame& frame) {
+  constexpr auto kWords =
+      std::to_array<std::string_view>({"val", "valid", "validate", "validation", "eval", "evaluate", "evaluation"});
+  const std::string name = LowerCase(OwnName(frame));
+  const auto is_word = [&](std::string_view part) { return std::ranges::find(kWords, part) != kWords.end(); };
+  return name == "test" || std::ranges::any_of(TextsIn(name, '_'), is_word);
+}
+
+// A function of a library, where its file's path has `path`, or of anybody's, where `path` is empty.
+struct PartRow {
+  RunPart part;
+  std::string_view path, functions;  // between blanks; empty: any
+};
+
+// What comes first counts: a step of the optimizer inside a function called test is one of the optimizer.
+constexpr auto kRunParts = std::to_array<PartRow>({
+    {RunPart::kServing, "/vllm/", ""},
+    {RunPart::kServing, "/sglang/", ""},
+    {RunPart::kOptimizer, "/torch/optim/", "step"},
+    {RunPart::kOptimizer, "/optim/", "step init_state"},
+    {RunPart::kOptimizer, "optim/", "step"},
+    {RunPart::kOptimizer, "", "optimizer_step"},
+    {RunPart::kOptimizer, "/optimizers/", "step"},
+    {RunPart::kOptimizer, "/deepspeed/", "_take_model_step"},
+    {RunPart::kBackward, "/torch/_tensor.py", "backward"},
+    {RunPart::kBackward, "/torch/tensor.py", "backward"},
+    {RunPart::kBackward, "/torch/autograd/__init__.py", "backward grad"},
+    {RunPart::kBackward, "/torch/autograd/graph.py", "_engine_run_backward"},
+    {RunPart::kSaving, "/torch/serialization.py", "save _save"},
+    {RunPart::kSaving, "", "save_checkpoint save_model save_pretrained save_state _save_checkpoint save_state_dict"},
+    {RunPart::kSaving, "/fsdp/", "_full_post_state_dict_hook _post_state_dict_hook state_dict full_state_dict"},
+    {RunPart::kLoading, "/torch/serialization.py", "load _load load_tensor"},
+    {RunPart::kLoading, "/torch/nn/modules/module.py", "to cuda half bfloat16 float _apply load_state_dict"},
+    {RunPart::kLoading, "", "from_pretrained load_state_dict load_checkpoint load_model load_pretrained load_weights"},
+    {RunPart::kLoading, "/safetensors/", ""},
+    {RunPart::kGeneration, "/generation/", "generate _sample _beam_search"},
+    {RunPart::kValidation, "/lightning/", "on_advance_end run_validation"},
+    {RunPart::kForward, "/torch/nn/modules/", ""},
+    {RunPart::kForward, "/torch/nn/functional.py", ""},
+});
+
+RunPart PartOf(const std::vector<Frame>& frames) {
+  for (const PartRow& row : kRunParts) {
+    // A validation is a forward, and who calls it says so.
+    if (row.part == RunPart::kForward && std::ranges::any_of(frames, Validates)) return RunPart::kValidation;
+    for (const Frame& frame : frames) {
+      if (frame.file.find(row.path) == frame.file.npos) continue;
+      const auto is = [&](std::string_view function) { return function == OwnName(frame); };
+      if (row.functions.empty() || std::ranges::any_of(TextsIn(row.functions, ' '), is)) return row.part;
+    }
+  }
+  return RunPart::kUnknown;
+}
+
+}  // namespace
+
+std::string_view Name(RunPart part) {
+  switch (part) {
+    case RunPart::kUnknown:
+      return "";
+    case RunPart::kLoading:
+      return "loading";
+    case RunPart::kForward:
+      return "forward";
+    case RunPart::kBackward:
+      return "backward";
+    case RunPart::kOptimizer:
+      return "optimizer";
+    case RunPart::kValidation:
+      return "validation";
+    case RunPart::kGeneration:
+      return "generation";
+    case RunPart::kSaving:
+      return "saving";
+    case RunPart::kServing:
+      return "serving";
+  }
+  FailCheck(__FILE__, __LINE__, "unknown part");
+}
+
+namespace {
+
+// What a log says around a message that has no traceback.
+RunPart PartByWords(std::string_view text) {
+  struct Row {
+    RunPart part;
+    std::string_view words;
+  };
+  constexpr auto kWords = std::to_array<Row>({{RunPart::kServing, "vllm"},
+                                              {RunPart::kServing, "sglang"},
+                                              {RunPart::kSaving, "state_dict() call"},
+                                              {RunPart::kLoading, "loading checkpoint shards"}});
+  const std::string lower = LowerCase(text);
+  const auto* found = std::ranges::find_if(kWords, [&](const Row& row) { return lower.find(row.words) != lower.npos; });
+  return found == kWords.end() ? RunPart::kUnknown : found->part;
+}
+
+}  // namespace
+
+Failure FailureIn(std::string_view line, size_t at) {
+  constexpr std::string_view kBegins = "Traceback (most recent call last)";
+  const size_t from = at - std::min(at, kLongestTraceback);
+  std::string_view before = line.substr(from, at - from);
+  if (const size_t begin = before.rfind(kBegins); begin != before.npos) before.remove_prefix(begin);
+  std::vector<Frame> frames = FramesOf(before);
+  if (frames.empty()) {
+    std::string_view behind = line.substr(at, kLongestTraceback);
+    const size_t begin = behind.find(kBegins);
+    if (begin == behind.npos) return {PartByWords(line.substr(from, at - from + kBehind)), ""};
+    behind.remove_prefix(begin + kBegins.size());
+    frames = FramesOf(behind.substr(0, behind.find(kBegins)));
+  }
+  Failure failure{PartOf(frames), ""};
+  for (const Frame& frame : frames) {
+    if (IsOfLibrary(frame)) continue;
+    const std::string_view name = frame.file.substr(frame.file.find_last_of("/\\") + 1);
+    failure.at = std::string(name) + ":" + std::string(frame.number);
+    if (!frame.function.empty() && frame.function.front() != '<') failure.at += ", in " + std::string(frame.function);
+  }
+  return failure;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,43 @@
+// FailureIn: in which part of a run memory ran out, by the frames of the traceback around a message.
+//
+//   File "train.py", line 133, in main             kOptimizer, "train.py:133, in main"
+//     optimizer.step()
+//   File ".../torch/optim/adamw.py", line 243, in step
+//   torch.OutOfMemoryError: CUDA out of memory. ...
+//
+// Frames are CPython's (`File "F", line N, in NAME`) and IPython's (`File F:N, in NAME(`). What PyTorch calls its parts is
+// of 2.10; the names of functions that people write are words such as validate or save_checkpoint.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace vramplan {
+
+enum class RunPart : uint8_t {
+  kUnknown,
+  kLoading,  // the model is read, or moved to the card
+  kForward,
+  kBackward,
+  kOptimizer,
+  kValidation,  // a forward of it
+  kGeneration,
+  kSaving,   // the state is gathered or written
+  kServing,  // a server's engine
+};
+// "", "loading", "forward", "backward", "optimizer", "validation", "generation", "saving", "serving"
+std::string_view Name(RunPart part);
+
+struct Failure {
+  RunPart part = RunPart::kUnknown;
+  std::string at;  // the innermost frame of one's own code: "train.py:133, in main"; empty: there is none
+  bool operator==(const Failure&) const = default;
+};
+
+// `line`: a log as one line (words.h); `at`: where the message stands. The frames in front of it count, or, where the
+// message comes first, those behind it.
+Failure FailureIn(std::string_view line, size_t at);
+
+}  // namespace vramplan

@@ -1,0 +1,115 @@
+#include "planner/oom/traceback.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "planner/oom/message.h"
+
+namespace vramplan {
+namespace {
+
+const std::string kTorch = "  File \"/usr/lib/python3.11/site-packages/torch/";
+const std::string kRaised =
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 14.56 GiB\n";
+
+TEST_CASE("out-of-memory messages: the traceback says in which part of the run") {
+  struct Row {
+    RunPart part;
+    const char* at;
+    std::string frames;
+  };
+  const std::string own = "  File \"/home/a/train.py\", line 7, in epoch\n    call()\n";
+  const std::vector<Row> rows = {
+      {RunPart::kOptimizer, "train.py:7, in epoch", own + kTorch + "optim/adamw.py\", line 243, in step\n"},
+      {RunPart::kBackward, "train.py:7, in epoch", own + kTorch + "_tensor.py\", line 625, in backward\n"},
+      {RunPart::kForward, "train.py:7, in epoch", own + kTorch + "nn/modules/module.py\", line 1775, in _call_impl\n"},
+      {RunPart::kLoading, "train.py:7, in epoch", own + kTorch + "nn/modules/module.py\", line 1371, in to\n"},
+      {RunPart::kLoading, "train.py:7, in epoch", own + kTorch + "serialization.py\", line 1500, in load\n"},
+      {RunPart::kValidation, "train.py:9, in validate",
+       own + "  File \"train.py\", line 9, in validate\n" + kTorch + "nn/modules/linear.py\", line 125, in forward\n"},
+      // A backward in a function of this name is one.
+      {RunPart::kBackward, "train.py:9, in validate",
+       own + "  File \"train.py\", line 9, in validate\n" + kTorch + "_tensor.py\", line 625, in backward\n"},
+      {RunPart::kForward, "train.py:9, in test_training",
+       own + "  File \"train.py\", line 9, in test_training\n" + kTorch +
+           "nn/modules/linear.py\", line 125, in forward\n"},
+      {RunPart::kSaving, "train.py:7, in epoch", own + kTorch + "serialization.py\", line 970, in save\n"},
+      {RunPart::kServing, "",
+       "  File \"/opt/lib/python3.12/dist-packages/vllm/v1/worker/gpu_worker.py\", line 3, in run\n"},
+      {RunPart::kUnknown, "train.py:7, in epoch", own},
+      // IPython writes frames so.
+      {RunPart::kBackward, "",
+       "File /opt/lib/python3.11/site-packages/torch/_tensor.py:625, in Tensor.backward(self, gradient)\n"},
+      {RunPart::kUnknown, "", ""},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.frames);
+    const Result<OutOfMemory> message =
+        ReadOutOfMemory("log", "Traceback (most recent call last):\n" + row.frames + kRaised);
+    REQUIRE(message.ok());
+    CHECK(Name(message->failure.part) == Name(row.part));
+    CHECK(message->failure.at == row.at);
+    CHECK(message->raised);
+  }
+  // The message may come before the traceback, and an older traceback is none of it.
+  const std::string behind =
+      kRaised + "Traceback (most recent call last):\n" + own + kTorch + "optim/sgd.py\", line 9, in step\n";
+  CHECK(ReadOutOfMemory("log", behind)->failure.part == RunPart::kOptimizer);
+  const std::string older = "Traceback (most recent call last):\n" + own + kTorch +
+                            "_tensor.py\", line 625, in backward\nValueError: x\nTraceback (most recent call last):\n" +
+                            own;
+  CHECK(ReadOutOfMemory("log", older + kRaised)->failure.part == RunPart::kUnknown);
+}
+
+TEST_CASE("out-of-memory messages: the one that was raised, of several") {
+  const std::string log =
+      "WARNING: batch 64 failed: CUDA out of memory. Tried to allocate 3.00 GiB, trying 32\n" + kRaised;
+  const Result<OutOfMemory> message = ReadOutOfMemory("log", log);
+  REQUIRE(message.ok());
+  CHECK(message->tried == Bytes::GiB(2));
+  CHECK(message->messages == 2);
+}
+
+TEST_CASE("out-of-memory messages: advice about them is none") {
+  CHECK_FALSE(ReadOutOfMemory("log", "INFO: to avoid CUDA out of memory errors lower the batch\ndone").ok());
+  const Result<OutOfMemory> host =
+      ReadOutOfMemory("log",
+                      "DefaultCPUAllocator: can't allocate memory: you tried to allocate 264896512 bytes.\nIf you "
+                      "encounter CUDA out of memory, use a smaller tile.");
+  REQUIRE(host.ok());
+  CHECK(host->place == MemoryPlace::kHost);
+}
+
+TEST_CASE("out-of-memory messages: broken at any width, coloured, with a rank in front of each line") {
+  const std::string whole =
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 47.50 GiB "
+      "of "
+      "which 500.00 MiB is free. Including non-PyTorch memory, this process has 47.00 GiB memory in use. Of the "
+      "allocated "
+      "memory 40.30 GiB is allocated by PyTorch, and 5.94 GiB is reserved by PyTorch but unallocated.";
+  const Result<OutOfMemory> expected = ReadOutOfMemory("log", whole);
+  REQUIRE(expected.ok());
+  CHECK(expected->allocated ==
+        ReadOutOfMemory("log", "CUDA out of memory. Of the allocated memory 40.30 GiB is")->allocated);
+  for (const char* prefix : {"", "[rank0]: ", "2026-01-02 10:11:12,345 ", "\xe2\x94\x82 "}) {
+    for (size_t width = 20; width < 140; ++width) {
+      CAPTURE(prefix);
+      CAPTURE(width);
+      std::string log;
+      for (size_t at = 0; at < whole.size(); at += width) log += prefix + whole.substr(at, width) + "\n";
+      const Result<OutOfMemory> message = ReadOutOfMemory("log", log);
+      REQUIRE(message.ok());
+      CHECK(message->allocated == expected->allocated);
+      CHECK(message->capacity == expected->capacity);
+      CHECK(message->in_use == expected->in_use);
+    }
+  }
+  const Result<OutOfMemory> coloured =
+      ReadOutOfMemory("log", "CUDA out of memory. Tried to allocate \x1b[1m2.00 GiB\x1b[0m.");
+  CHECK(coloured->tried == Bytes::GiB(2));
+}
+
+}  // namespace
+}  // namespace vramplan
