@@ -71,6 +71,8 @@ qwen2.5-math-1.5b lora 1 sequence=256 checkpoint|gemma-3-1b lora 1 sequence=1024
 whisper-small lora 1 target=32 checkpoint on=all-linear|qwen1.5-0.5b full 2 sequence=256|opt-1.3b lora 1 sequence=256 checkpoint|roberta-large lora 2 sequence=512
 opt-6.7b lora 4 sequence=1024|dinov2-small full 1 image=224 checkpoint bf16|gemma-3-1b-it full 2 sequence=512 checkpoint
 falcon-rw-1b full 1 sequence=256|falcon-7b infer 1 sequence=256
+deepseek-v2-lite infer 1 sequence=256|deepseek-v2-lite infer 2 sequence=1024|deepseek-v2-lite lora 1 sequence=512 checkpoint on=q_proj+o_proj|deepseek-v2-lite lora 1 sequence=256 on=q_proj+kv_b_proj
+deepseek-coder-v2-lite lora 2 sequence=256 checkpoint on=kv_a_proj_with_mqa+kv_b_proj|moonlight-16b-a3b infer 1 sequence=512|moonlight-16b-a3b lora 1 sequence=256 checkpoint on=q_proj+kv_b_proj
 starcoder2-3b full 1 sequence=512|starcoder2-3b lora 2 sequence=256 checkpoint on=q_proj+v_proj|starcoder2-3b amp 1 sequence=256|starcoder2-7b infer 2 sequence=256
 glm-4-9b-0414 lora 1 sequence=512 checkpoint on=q_proj+v_proj|glm-4-9b-0414 qlora 1 sequence=512 on=q_proj+v_proj|glm-4-9b-0414 infer 1 sequence=512|glm-4-9b-0414 full 1 sequence=256
 phi-4-mini full 1 sequence=512 checkpoint|phi-4-mini lora 2 sequence=256 on=qkv_proj+o_proj|phi-4-mini amp 1 sequence=256|phi-4-mini infer 1 sequence=512
