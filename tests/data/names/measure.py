@@ -87,7 +87,7 @@ llama-3.1-8b lora 1 sequence=2048 checkpoint liger|llama-3.1-8b lora 1 sequence=
 """
 GENERATED = """
 qwen3-0.6b generate 1 sequence=512 new=1|llama-3.2-1b generate 1 sequence=2048 new=1|gpt2 generate 1 sequence=256 new=1
-qwen3-0.6b generate 2 sequence=512 new=1|gemma-3-270m generate 3 sequence=256 new=1|pythia-160m generate 4 sequence=256 new=1
+qwen3-0.6b generate 2 sequence=512 new=1|gemma-3-270m generate 3 sequence=256 new=1|pythia-160m generate 4 sequence=256 new=1|deepseek-v2-lite generate 2 sequence=256 new=1
 qwen3-0.6b generate 2 sequence=512 new=32|qwen3-0.6b static 2 sequence=512 new=32|qwen3-0.6b static-eager 2 sequence=512 new=32
 qwen3-0.6b generate 4 sequence=64 new=256|qwen3-0.6b static 4 sequence=64 new=256|qwen3-0.6b static-eager 4 sequence=64 new=256
 llama-3.2-1b generate 1 sequence=2048 new=128|llama-3.2-1b static 1 sequence=2048 new=128|llama-3.2-1b static-eager 1 sequence=2048 new=128
