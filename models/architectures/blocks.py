@@ -68,9 +68,7 @@ def blocks_of(tags, counts, period):
             continue
         if stack is not None and out[-1][0] is not None:
             out.append((None, [[]]))
-        if block != 0:
-            raise Unfit(f"layer {tag} is the first of its stack")
-        out.append((stack, [[at]]))
+        out.append((stack, [[] for _ in range(block)] + [[at]]))  # what its first layers lack
     if out[-1][0] is not None:
         out.append((None, [[]]))
     for stack, blocks in out:

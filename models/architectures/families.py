@@ -27,7 +27,7 @@ class Family:
     variants: dict[str, dict[str, Any]] = dataclasses.field(default_factory=lambda: {"": {}})
     requires: dict[str, Any] = dataclasses.field(default_factory=dict)  # settings that are recorded so, and no other way
     let: dict[str, str] = dataclasses.field(default_factory=dict)
-    defaults: dict[str, str] = dataclasses.field(default_factory=dict)  # of settings that the class knows nothing of
+    defaults: dict[str, str] = dataclasses.field(default_factory=dict)  # of settings that the class knows nothing of; "": it does not run without
     dims: dict[str, int] = dataclasses.field(default_factory=lambda: {"sequence": 512})  # free lengths, and usual ones
     limits: tuple[tuple[str, str], ...] = (("sequence", "max_position_embeddings"),)  # no null: the most that a length may be
     lora: tuple[str, ...] = ("q_proj", "v_proj")  # peft's own choice for the model type; none: it has none
@@ -287,6 +287,10 @@ def words_of_pair(random: Any, number: int) -> tuple[dict[str, Any], dict[str, i
 EXPERTS = (2, 3, 2, 3, 2)
 WIDE = {"hidden_size": lambda s: 8 * s["hidden_size"], "intermediate_size": lambda s: 8 * s["intermediate_size"]}  # grouped_mm wants whole 16 bytes
 ROUTED = {"num_local_experts": lambda s: 11 + s["num_hidden_layers"], "num_experts_per_tok": lambda s: EXPERTS[s["num_hidden_layers"] - 4]}
+LATENT = {"hidden_size": lambda s: 8 * s["hidden_size"], "moe_intermediate_size": lambda s: 8 * s["intermediate_size"] // 3, "num_experts_per_tok": ROUTED["num_experts_per_tok"],
+          "num_key_value_heads": lambda s: s["num_attention_heads"], "n_shared_experts": lambda s: 1 + s["num_hidden_layers"] % 3, "kv_lora_rank": lambda s: 8 * (s["head_dim"] + 1),
+          "qk_nope_head_dim": lambda s: s["head_dim"], "qk_rope_head_dim": lambda s: 2 * (s["num_hidden_layers"] + 1), "v_head_dim": lambda s: s["head_dim"] + 2 * s["num_hidden_layers"]}
+KEYS = {"key_width": "qk_nope_head_dim+qk_rope_head_dim"}
 MODERN = {"global_attn_every_n_layers": lambda s: {4: 2, 5: 2, 6: 2, 7: 3}[s["num_hidden_layers"]], "local_attention": lambda s: 8, "num_labels": lambda s: 2, "pad_token_id": lambda s: 0}
 MODERN_WINDOW: dict[str, Any] = {"window": {"local_attention": WIDEST}, "masks_from": "local_attention/2"}
 QUERY = ("query", "value")
@@ -319,6 +323,14 @@ FAMILIES = [
            requires={"attention_dropout": 0.0, "attention_bias": False, "use_sliding_window": False, "tie_word_embeddings": False, "norm_topk_prob": True,
                      "decoder_sparse_step": 1, "output_router_logits": False},
            defaults={"head_dim": "hidden_size/num_attention_heads"}, lora=()),
+    causal("deepseek_v2", "DeepseekV2", capability=(8, 0), recordings=HALVES, draw=without("head_dim", settings={**LATENT, "n_routed_experts": ROUTED["num_local_experts"]}),
+           relations=["equal num_key_value_heads num_attention_heads"], let=KEYS, lora=(),
+           requires={"attention_dropout": 0.0, "attention_bias": False, "mlp_bias": False, "tie_word_embeddings": False, "q_lora_rank": None, "first_k_dense_replace": 1,
+                     "topk_method": "greedy", "output_router_logits": False}, defaults={"num_experts_per_tok": ""}),
+    causal("deepseek_v3", "DeepseekV3", capability=(8, 0), recordings=HALVES, draw=without("head_dim", settings={**LATENT, "n_routed_experts": ROUTED["num_local_experts"]}),
+           relations=["equal num_key_value_heads num_attention_heads"], let=KEYS, lora=(),
+           requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": False, "q_lora_rank": None, "first_k_dense_replace": 1, "n_group": 1,
+                     "topk_group": 1, "norm_topk_prob": True, "rope_interleave": True, "output_router_logits": False}),
     causal("phi", "Phi", draw=without("head_dim", settings={"hidden_size": lambda s: 10 * s["hidden_size"]}),
            variants={"": {"partial_rotary_factor": 0.4, "resid_pdrop": 0.1}, "half": {"partial_rotary_factor": 0.5, "resid_pdrop": 0.0}},
            requires={"attention_dropout": 0.0, "embd_pdrop": 0.0, "tie_word_embeddings": False, "qk_layernorm": False},

@@ -102,7 +102,8 @@ def defaults(family, points, names):
     """What the class takes of a setting that config.json leaves out, or has as null."""
     if family.taken() is not None:
         return family.taken()
-    plain, derived, nulls = [], [f"default {key} {text}" for key, text in family.defaults.items()], [f"null {key} {text}" for key, text in family.defaults.items()]
+    said = {key: text for key, text in family.defaults.items() if text}
+    plain, derived, nulls = [], [f"default {key} {text}" for key, text in said.items()], [f"null {key} {text}" for key, text in said.items()]
     for key in points[0]:
 
         def taken(settings):

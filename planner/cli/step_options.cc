@@ -30,7 +30,21 @@ Status ReadTrained(const Typed& typed, Options* options) {
   return Done();
 }
 
+// auto and fp8 are vLLM's. The others are cache_implementation and backend of generate() (transformers 5.23,
+// cache_utils.py: StaticCache, QuantizedCache), whose types are no setting of the answer.
 Status ReadCacheType(const Typed& typed, Options* options) {
+  const std::string_view type = typed.text();
+  if (type == "static")
+    return Wrong("--kv",
+                 "generate() allocates a static cache for prompt and answer together, before it reads the prompt",
+                 "leave --kv out, and type --mode serve --dim sequence=N with N tokens for both; it is for "
+                 "disable_compile=True");
+  if (type == "int4" || type == "int2" || type == "quantized")
+    return Wrong(
+        "--kv",
+        "how generate() packs its cache is not modelled: QuantizedCache packs each layer's keys and values, and "
+        "unpacks them whole for each token",
+        "leave it out: the answer is then for an unpacked cache");
   const Result<bool> fp8 = IsSecond(typed, "auto", "fp8");
   if (!fp8.ok()) return fp8.error();
   options->fp8_cache = *fp8;

@@ -1,8 +1,8 @@
 """measure.py PROGRAM: what named models ask for when a plain script trains them (tests/pretend/torch/named.py, and denoise.py for
-those of diffusers), on a pretend H200.
+those of diffusers), and when it generates, on a pretend H200.
 
-Writes rows.csv beside it: the arguments of the script, the version of torch, and the three peaks of the last step. Rows that are
-there already for this version stay; delete them to measure anew.
+Writes rows.csv and generate.csv beside it: the arguments of the script, the version of torch, and the three peaks of the last step, or
+of the run. Rows that are there already for this version stay; delete them to measure anew.
 """
 import csv
 import json
@@ -71,6 +71,8 @@ qwen2.5-math-1.5b lora 1 sequence=256 checkpoint|gemma-3-1b lora 1 sequence=1024
 whisper-small lora 1 target=32 checkpoint on=all-linear|qwen1.5-0.5b full 2 sequence=256|opt-1.3b lora 1 sequence=256 checkpoint|roberta-large lora 2 sequence=512
 opt-6.7b lora 4 sequence=1024|dinov2-small full 1 image=224 checkpoint bf16|gemma-3-1b-it full 2 sequence=512 checkpoint
 falcon-rw-1b full 1 sequence=256|falcon-7b infer 1 sequence=256
+deepseek-v2-lite infer 1 sequence=256|deepseek-v2-lite infer 2 sequence=1024|deepseek-v2-lite lora 1 sequence=512 checkpoint on=q_proj+o_proj|deepseek-v2-lite lora 1 sequence=256 on=q_proj+kv_b_proj
+deepseek-coder-v2-lite lora 2 sequence=256 checkpoint on=kv_a_proj_with_mqa+kv_b_proj|moonlight-16b-a3b infer 1 sequence=512|moonlight-16b-a3b lora 1 sequence=256 checkpoint on=q_proj+kv_b_proj
 starcoder2-3b full 1 sequence=512|starcoder2-3b lora 2 sequence=256 checkpoint on=q_proj+v_proj|starcoder2-3b amp 1 sequence=256|starcoder2-7b infer 2 sequence=256
 glm-4-9b-0414 lora 1 sequence=512 checkpoint on=q_proj+v_proj|glm-4-9b-0414 qlora 1 sequence=512 on=q_proj+v_proj|glm-4-9b-0414 infer 1 sequence=512|glm-4-9b-0414 full 1 sequence=256
 phi-4-mini full 1 sequence=512 checkpoint|phi-4-mini lora 2 sequence=256 on=qkv_proj+o_proj|phi-4-mini amp 1 sequence=256|phi-4-mini infer 1 sequence=512
@@ -83,29 +85,39 @@ qwen3-1.7b qlora 1 sequence=512 liger|mistral-7b-v0.3 qlora 2 sequence=512 check
 gemma-2b full 1 sequence=128 checkpoint liger|gemma-2-2b lora 1 sequence=256 liger|gemma-3-270m full 4 sequence=256 liger|gemma-3-270m amp 2 sequence=128 liger|olmo-2-1b full 1 sequence=256 liger
 llama-3.1-8b lora 1 sequence=2048 checkpoint liger|llama-3.1-8b lora 1 sequence=2048 liger|llama-3.2-1b full 8 sequence=1024 liger|qwen2.5-0.5b amp 8 sequence=1024 liger|gemma-2-2b lora-amp 2 sequence=512 bf16 checkpoint liger
 """
+GENERATED = """
+qwen3-0.6b generate 1 sequence=512 new=1|llama-3.2-1b generate 1 sequence=2048 new=1|gpt2 generate 1 sequence=256 new=1
+qwen3-0.6b generate 2 sequence=512 new=1|gemma-3-270m generate 3 sequence=256 new=1|pythia-160m generate 4 sequence=256 new=1|deepseek-v2-lite generate 2 sequence=256 new=1
+qwen3-0.6b generate 2 sequence=512 new=32|qwen3-0.6b static 2 sequence=512 new=32|qwen3-0.6b static-eager 2 sequence=512 new=32
+qwen3-0.6b generate 4 sequence=64 new=256|qwen3-0.6b static 4 sequence=64 new=256|qwen3-0.6b static-eager 4 sequence=64 new=256
+llama-3.2-1b generate 1 sequence=2048 new=128|llama-3.2-1b static 1 sequence=2048 new=128|llama-3.2-1b static-eager 1 sequence=2048 new=128
+gemma-3-1b generate 1 sequence=1024 new=64|gemma-3-1b static-eager 1 sequence=1024 new=64
+"""
 
 here = pathlib.Path(__file__).resolve().parent
 scripts = here.parents[1] / "pretend/torch"
 table = here.parents[2] / "models/architectures/names.jsonl"
 denoisers = {row["name"] for row in map(json.loads, table.read_text().splitlines()) if "_class_name" in row["config"]}
 version = subprocess.run([sys.executable, "-c", "import torch; print(torch.__version__.split('+')[0])"], capture_output=True, text=True).stdout.strip()
-rows = list(csv.DictReader((here / "rows.csv").open())) if (here / "rows.csv").exists() else []
-for case in CASES.replace("\n", "|").split("|"):
-    if not case or any(row["case"] == case and row["torch"] == version for row in rows):
-        continue
-    ranks = [word.split("=")[1] for word in case.split() if word.startswith("ranks=")]
-    gpus = ["--gpus", *ranks] if ranks else []
-    done = subprocess.run([sys.argv[1], "run", "--gpu", "h200", *gpus, "--format", "json", "--", sys.executable, str(scripts / ("denoise.py" if case.split()[0] in denoisers else "named.py")), *case.split()],
-                          capture_output=True, text=True)
-    try:
-        answer = json.loads(done.stdout)
-    except json.JSONDecodeError:
-        print(case, done.stderr[-500:], file=sys.stderr)
-        continue
-    peak = answer["steps"][-1] if answer["steps"] else answer["peak"]
-    rows.append({"case": case, "torch": version, **{level: peak[level] for level in ("requested", "allocated", "reserved")}})
-    print(rows[-1], flush=True)
-    with (here / "rows.csv").open("w") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+for file, cases in (("rows.csv", CASES), ("generate.csv", GENERATED)):
+    rows = list(csv.DictReader((here / file).open())) if (here / file).exists() else []
+    for case in cases.replace("\n", "|").split("|"):
+        if not case or any(row["case"] == case and row["torch"] == version for row in rows):
+            continue
+        ranks = [word.split("=")[1] for word in case.split() if word.startswith("ranks=")]
+        gpus = ["--gpus", *ranks] if ranks else []
+        script = scripts / ("denoise.py" if case.split()[0] in denoisers else "named.py")
+        done = subprocess.run([sys.argv[1], "run", "--gpu", "h200", *gpus, "--format", "json", "--", sys.executable, str(script), *case.split()],
+                              capture_output=True, text=True)
+        try:
+            answer = json.loads(done.stdout)
+        except json.JSONDecodeError:
+            print(case, done.stderr[-500:], file=sys.stderr)
+            continue
+        peak = answer["steps"][-1] if answer["steps"] else answer["peak"]
+        rows.append({"case": case, "torch": version, **{level: peak[level] for level in ("requested", "allocated", "reserved")}})
+        print(rows[-1], flush=True)
+        with (here / file).open("w") as out:
+            writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)

@@ -153,6 +153,12 @@ TEST_CASE("vllm: what does not go with it is said in one line") {
   CHECK(Says(Do("fit gemma-2-2b --engine vllm --precision fp16 --gpu t4").err,
              "vLLM refuses fp16 for Gemma2ForCausalLM"));
   CHECK(Says(Do("fit qwen3-8b --kv fp8 --gpu t4").err, "--kv: it is of vLLM's cache"));
+  const Said whole = Do("fit qwen3-8b --mode serve --kv static --gpu t4");
+  CHECK(whole.exit_code == 2);
+  CHECK(Says(whole.err, "--mode serve --dim sequence=N with N tokens for both"));
+  const Said packed = Do("fit qwen3-8b --mode serve --kv int4 --gpu t4");
+  CHECK(packed.exit_code == 2);
+  CHECK(Says(packed.err, "how generate() packs its cache is not modelled"));
   CHECK(
       Says(Do("fit qwen3-8b --emit vllm --gpu t4").err, "--emit: vllm is the command that --engine vllm answers for"));
   CHECK(Says(Do("fit qwen3-8b --engine sglang --gpu t4").err, "\"sglang\" is neither transformers nor vllm"));

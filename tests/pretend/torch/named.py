@@ -1,4 +1,4 @@
-"""named.py NAME METHOD BATCH [sequence=N] [target=N] [image=N] [checkpoint] [bf16|fp32] [on=MODULES] [liger]: a model of
+"""named.py NAME METHOD BATCH [sequence=N] [target=N] [image=N] [new=N] [checkpoint] [bf16|fp32] [on=MODULES] [liger]: a model of
 models/architectures/names.jsonl at its real size, with random weights, as a plain script trains it.
 
 METHOD is full (the weights in the type of its configuration, and AdamW), lora (peft's r=16 beside them, on MODULES, as q_proj+v_proj,
@@ -6,7 +6,8 @@ or where peft puts them), qlora (beside weights that bitsandbytes packed, the ot
 int8-lora and int8-lora-bf16 (the same in eight bits), lora-dora or qlora-dora (with use_dora), amp, lora-amp or qlora-amp (under bf16
 autocast, with fp32 weights unless bf16 is said), ddp or fsdp2 (full, over the ranks that there are), zero1, zero2 or zero3 (that by
 DeepSpeed, with its defaults; zero1-bf16: all weights made so; lora-zero2: adapters alone), infer (forwards under no_grad), nf4 or int8
-(that with packed weights) or generate (32 more tokens). liger is TrainingArguments(use_liger_kernel=True). Needs transformers, peft
+(that with packed weights), generate (`new` more tokens, or 32), static or static-eager (that with a cache that is allocated whole, which
+generate() compiles its later forwards for, or not). liger is TrainingArguments(use_liger_kernel=True). Needs transformers, peft
 for adapters, bitsandbytes for packed weights, deepspeed for its stages, and liger-kernel for its kernels.
 """
 import json
@@ -19,6 +20,7 @@ import transformers
 name, method, batch = sys.argv[1], sys.argv[2], int(sys.argv[3])
 said = dict(word.split("=") for word in sys.argv[4:] if "=" in word)
 on = said.pop("on", "")
+new = int(said.pop("new", 32))
 lengths = {"sequence": 512, "target": 128} | {k: int(v) for k, v in said.items()}
 asked = next((type for word, type in (("bf16", torch.bfloat16), ("fp32", torch.float32)) if word in sys.argv[4:]), None)
 table = pathlib.Path(__file__).resolve().parents[3] / "models/architectures/names.jsonl"
@@ -28,7 +30,8 @@ stored = getattr(torch, settings.pop("dtype", "float32"))
 torch.manual_seed(0)
 packs = method.startswith(("qlora", "nf4", "int8"))
 torch.set_default_dtype(asked or (torch.float32 if method.endswith("amp") and not packs else stored))
-loads = packs or method == "infer"  # no head that is made and then tied is the most that a forward alone takes
+generates = method in ("generate", "static", "static-eager")
+loads = packs or generates or method == "infer"  # no head that is made and then tied is the most that a forward alone takes
 with torch.device("meta" if loads else "cuda"):
     config = transformers.AutoConfig.for_model(settings.pop("model_type"), **settings)
     model = getattr(transformers, title)(config)
@@ -91,7 +94,7 @@ if packs:
     load_packed()
 elif loads:
     load()
-trains = method not in ("infer", "nf4", "int8", "generate")
+trains = not generates and method not in ("infer", "nf4", "int8")
 if title.endswith("ImageClassification"):
     size = lengths.get("image", 224 if title.startswith("Dinov2") else config.image_size)
     data = {"pixel_values": torch.zeros(batch, 3, size, size, device="cuda", dtype=model.dtype)}
@@ -110,9 +113,10 @@ if writes:
 elif trains and "return_loss" not in data:
     data["labels"] = torch.zeros(batch, dtype=torch.long, device="cuda") if title.endswith("Classification") else words(lengths["sequence"])
 
-if method == "generate":
+if generates:
     model.eval()
-    model.generate(**data, max_new_tokens=32, min_new_tokens=32, do_sample=False, pad_token_id=0)
+    cache = {"cache_implementation": "static", "disable_compile": method == "static-eager"} if method != "generate" else {}
+    model.generate(**data, **cache, max_new_tokens=new, min_new_tokens=new, do_sample=False, pad_token_id=0)
     sys.exit()
 if method in ("infer", "nf4", "int8"):
     model.eval()
