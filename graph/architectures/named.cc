@@ -297,6 +297,7 @@ Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* l
     error.subject = model.name;
     return error;
   }
+  facts->idle = model.templates.idle;
   if (model.known) model.known->Keep(std::move(key), *facts);
   return facts;
 }
