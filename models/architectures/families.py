@@ -38,6 +38,7 @@ class Family:
     window: dict[str, Any] = dataclasses.field(default_factory=dict)  # the setting of a sliding window that `draw` makes narrow: what hides nothing
     masks_from: str = ""  # the sequence from which on it hides something, where that is not the setting itself
     in_fp32: tuple[str, ...] = ()  # of what is given, in a model in halves, too
+    checkpoints: str = ""  # why gradient_checkpointing_enable() has no recording: "refused" by the class, or one "nested" in another
     unnamed: tuple[str, ...] = ()  # settings and lengths that count by `let` alone
 
     def taken(self) -> list[str] | None:

@@ -22,6 +22,7 @@ from torch.utils import _pytree  # noqa: E402
 
 import denoisers  # noqa: E402
 import expand  # noqa: E402
+import pictures  # noqa: E402
 from blocks import stack_of  # noqa: E402
 from expressions import Names, Unfit  # noqa: E402
 from families import FAMILIES  # noqa: E402
@@ -184,6 +185,7 @@ def head(family, variant, points, names, checkpoints, idle):
         *(f"embedding {path}" for path in embeddings_of(family, points[0])),
         *(f"idle {path}" for path in idle),
         *(f"lora {target}" for target in family.lora),
+        *(f"checkpoints {word}" for word in [family.checkpoints] if word),
         "made with " + ", ".join(f"{p} {importlib.metadata.version(p)}" for p in ("torch", family.library)),
     ]
 
@@ -238,7 +240,7 @@ def make(family, variant):
 
 if __name__ == "__main__":
     failed = False
-    for family in [*FAMILIES, *denoisers.FAMILIES]:
+    for family in [*FAMILIES, *pictures.FAMILIES, *denoisers.FAMILIES]:
         if sys.argv[1:] and family.name not in sys.argv[1:]:
             continue
         for tag, variant in family.variants.items():

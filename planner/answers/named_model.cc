@@ -133,6 +133,26 @@ Status CheckLengths(const NamedModel& model, const BindOptions& bind) {
   return Done();
 }
 
+// --image is the lengths of pictures, or the one of pictures that are as high as they are wide.
+Status TakeImage(const NamedModel& model, BindOptions* bind) {
+  if (!bind->image) return Done();
+  const auto [height, width] = std::pair(bind->image->height, bind->image->width);
+  if (HasLength(model, "height") && HasLength(model, "width")) {
+    bind->dims.try_emplace("height", height);
+    bind->dims.try_emplace("width", width);
+  } else if (HasLength(model, "image") && height == width) {
+    bind->dims.try_emplace("image", height);
+  } else {
+    const bool square = HasLength(model, "image");
+    return Error{ErrorCode::kUsage, "--image",
+                 square ? model.of_class + " was recorded with pictures that are as high as they are wide"
+                        : model.of_class + " has no pictures whose size is free",
+                 square ? "type --image " + std::to_string(std::max(height, width)) : "leave it out"};
+  }
+  bind->image.reset();
+  return Done();
+}
+
 // A graph that has the inputs of a program and otherwise its facts alone.
 Graph CarrierOf(const RecordedProgram& program) {
   Graph graph;
@@ -205,6 +225,18 @@ Status Adapt(const Question& question, bool checks, Facts* facts) {
     if (const Status done = Quantize(*question.quant, TypesOfPacked(question), packed, facts); !done.ok()) return done;
   }
   return question.liger ? UseLiger(model.of_class, facts) : Done();
+}
+
+// --checkpoint all of a class whose gradient_checkpointing_enable() raises (modeling_utils.py, supports_gradient_checkpointing
+// is false) or makes checkpoints within checkpoints (transformers 5.23: SwinStage and SwinLayer).
+Status CheckSwitched(const NamedModel& model) {
+  if (model.templates.unchecked.empty()) return Done();
+  const bool refused = model.templates.unchecked == "refused";
+  return Error{ErrorCode::kUsage, "--checkpoint",
+               refused ? model.of_class + " does not support gradient checkpointing (" + model.templates.made_with + ")"
+                       : "how checkpoints within checkpoints run, as gradient_checkpointing_enable() makes them of " +
+                             model.of_class + ", is not modelled",
+               "leave it out, or type --checkpoint MODULE of modules that the script itself wraps"};
 }
 
 // --weights: the precision that it stands for, and what it does not go with.
@@ -310,6 +342,7 @@ Status TakeNamed(Question* question) {
       checkpoint.push_back(path);
       continue;
     }
+    if (const Status switched = CheckSwitched(*question->named); !switched.ok()) return switched;
     const std::vector<std::string> every = EveryLayer(*question->named);
     checkpoint.insert(checkpoint.end(), every.begin(), every.end());
   }
@@ -345,11 +378,7 @@ Result<Graph> GraphOf(const Question& question, BindOptions* bind, std::map<std:
                       Notes* notes) {
   if (question.named == nullptr) return Load(question.model, notes);
   const bool trains = question.spec.mode == Mode::kTrain;
-  if (bind->image && HasLength(*question.named, "height") && HasLength(*question.named, "width")) {
-    bind->dims.try_emplace("height", bind->image->height);
-    bind->dims.try_emplace("width", bind->image->width);
-    bind->image.reset();
-  }
+  if (const Status taken = TakeImage(*question.named, bind); !taken.ok()) return taken.error();
   if (const Status known = CheckLengths(*question.named, *bind); !known.ok()) return known.error();
   std::map<std::string, int64_t> lengths(bind->dims.begin(), bind->dims.end());
   const bool checks = trains && ChecksEveryLayer(*question.named, question.spec.checkpoint);

@@ -93,7 +93,7 @@ elif loads:
     load()
 trains = method not in ("infer", "nf4", "int8", "generate")
 if title.endswith("ImageClassification"):
-    size = lengths.get("image", 224 if title.startswith("Dinov2") else config.image_size)
+    size = lengths.get("image", 224 if title.startswith("Dinov2") else getattr(config, "image_size", 224))
     data = {"pixel_values": torch.zeros(batch, 3, size, size, device="cuda", dtype=model.dtype)}
 elif title in ("CLIPModel", "SiglipModel"):
     size = config.vision_config.image_size
