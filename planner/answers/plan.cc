@@ -131,6 +131,16 @@ std::optional<Plan> Accumulated(const PlanProblem& problem, PlanWishes wishes, b
   return decision.ok() ? decision->chosen : std::nullopt;
 }
 
+// The plan of the decision with the precision of `start` that wraps modules and saves no calls; null: none does.
+const Plan* WrappedAs(const Plan& start, const Decision& decision) {
+  const auto wraps = [&](const Plan& plan) {
+    return plan.tier == Tier::kModules && plan.precision == start.precision && plan.accumulate == start.accumulate;
+  };
+  if (decision.chosen && wraps(*decision.chosen)) return &*decision.chosen;
+  const auto found = std::ranges::find_if(decision.alternatives, wraps);
+  return found == decision.alternatives.end() ? nullptr : &*found;
+}
+
 // The plan may have chosen autocast, which the step as it is was laid out without.
 void NoteOfPrecision(const Prepared& prepared, const TrainingSpec& planned, int64_t batch, Notes* notes) {
   const Result<Timeline> step = LayOut(prepared, planned, batch, nullptr);
@@ -181,14 +191,18 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, Pre
     judged = *std::move(of_chosen);
   }
   // Where a batch was asked for, or none is safe with the fastest plan, one that surely fits comes before one that takes less
-  // time.
-  if (judged && judged->fit.verdict != Verdict::kFits && (prepared.head.batch_given || judged->fit.safe_batch < 1)) {
+  // time; and so does one with more checkpoints at the same batch.
+  const bool none_is_safe = prepared.head.batch_given || (judged && judged->fit.safe_batch < 1);
+  const bool may_wrap_more = judged && !decision->chosen->checkpoint.empty() && !wishes.effective_batch;
+  if (judged && judged->fit.verdict != Verdict::kFits && (none_is_safe || may_wrap_more)) {
+    PlanWishes sure_wishes = wishes;
+    if (!none_is_safe) sure_wishes.batch = decision->chosen->batch;
     PlanProblem within = problem;
     const CardRooms rooms = RoomsOf(device);
     within.capacity = CudnnChooses(prepared.layers, spec) ? rooms.measured : rooms.worst;
     for (int tried = 0; tried < kSureTries;
          ++tried, within.capacity -= Bytes::Of(within.capacity.count() / kSureShare)) {
-      Result<Decision> sure = Decide(within, wishes);
+      Result<Decision> sure = Decide(within, sure_wishes);
       if (!sure.ok() || !sure->chosen) break;
       Result<JudgedPlan> of_sure = judge(*sure->chosen);
       if (!of_sure.ok() || of_sure->fit.verdict != Verdict::kFits) continue;
@@ -241,7 +255,9 @@ Result<PlannedStep> PlanOf(const Question& question, const ChosenDevice& on, Pre
                          problem.rates}});
     }
     Progress::Say("comparing single changes");
-    Result<PlanLadder> ladder = ClimbLadder(problem, start, precisions, others);
+    const bool largest = !wishes.batch && !wishes.effective_batch;
+    Result<PlanLadder> ladder =
+        ClimbLadder(problem, start, precisions, others, largest ? WrappedAs(start, report.decision) : nullptr);
     if (!ladder.ok()) return ladder.error();
     report.ladder = *std::move(ladder);
   }

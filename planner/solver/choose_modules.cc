@@ -14,26 +14,44 @@ constexpr int kImprovements = 12;  // rounds; mostly two or three change somethi
 // How much a module's time counts when the next one is chosen: bytes a second, bytes alone, and between.
 constexpr double kExponents[] = {1.0, 0.5, 0.0};
 
-// Wraps one module after another until no level is above `most`; nothing: there is no such set on this way.
+// Wraps one module after another until no level is above `most`; nothing: there is no such set on this way. What a module
+// takes from the excess shrinks while others are wrapped, so that a score which leads although it is an older one is asked
+// again, and the others are not.
 std::optional<WrappedModules> Greedy(const ModuleProfile& profile, int64_t most, double exponent) {
   WrappedModules wrapped(profile, most);
-  while (wrapped.Excess() > 0) {
-    const double excess = wrapped.Excess();
-    size_t best = profile.modules.size();
-    double best_score = 0;
-    for (size_t m = 0; m < profile.modules.size(); ++m) {
-      if (wrapped.set()[m]) continue;
-      wrapped.Toggle(m);
-      const double left = wrapped.Excess();
-      wrapped.Toggle(m);
-      const double score = (excess - left) / std::pow(std::max(profile.modules[m].seconds, 1e-12), exponent);
-      if (score > best_score) {
-        best_score = score;
-        best = m;
-      }
+  struct Candidate {
+    double score;
+    size_t module, scored_at;  // how many were wrapped then
+    bool operator<(const Candidate& other) const {
+      return score != other.score ? score < other.score : module > other.module;
     }
-    if (best == profile.modules.size()) return std::nullopt;
-    wrapped.Toggle(best);
+  };
+  size_t count = 0;
+  std::vector<Candidate> scored;
+  const auto score = [&](size_t m) {
+    const double excess = wrapped.Excess();
+    wrapped.Toggle(m);
+    const double left = wrapped.Excess();
+    wrapped.Toggle(m);
+    const double found = (excess - left) / std::pow(std::max(profile.modules[m].seconds, 1e-12), exponent);
+    if (found <= 0) return;
+    scored.push_back({found, m, count});
+    std::push_heap(scored.begin(), scored.end());
+  };
+  if (wrapped.Excess() > 0) {
+    for (size_t m = 0; m < profile.modules.size(); ++m) score(m);
+  }
+  while (wrapped.Excess() > 0) {
+    if (scored.empty()) return std::nullopt;
+    std::pop_heap(scored.begin(), scored.end());
+    const Candidate best = scored.back();
+    scored.pop_back();
+    if (best.scored_at != count) {
+      score(best.module);
+      continue;
+    }
+    wrapped.Toggle(best.module);
+    ++count;
   }
   return wrapped;
 }

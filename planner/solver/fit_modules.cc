@@ -28,6 +28,7 @@ class ModuleFitter {
         every_(EveryOf(problem)),
         every_or_none_(choice == ModuleChoice::kEveryOrNone && !every_.empty()) {
     plan_.checkpoint.clear();
+    plan_.every_layer = false;
     plan_.saved.clear();
   }
 
@@ -136,6 +137,7 @@ class ModuleFitter {
       const double step = time_.Step(0, accumulate) / accumulate;
       plan_.tier = Tier::kModules;
       plan_.checkpoint = profile_.Paths(*best_);
+      plan_.every_layer = problem_.WrapsEvery(plan_.checkpoint);
       plan_.peak = std::move(peak_);
       plan_.overhead = profile_.Seconds(*best_) / step;
       const std::optional<double> least = LeastSeconds(profile_, problem_.capacity.count());

@@ -129,6 +129,7 @@ class OperatorFitter {
     const double step = time_.Step(0, accumulate) / accumulate;
     plan_.tier = Tier::kOperators;
     plan_.checkpoint = best_->checkpoint;
+    plan_.every_layer = false;  // whose switch saves no calls
     plan_.saved = best_->saved;
     plan_.peak = std::move(peak_);
     plan_.overhead = best_->seconds / step;

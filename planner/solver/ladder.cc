@@ -26,7 +26,9 @@ Peak PeakOn(const PlanProblem& problem, const Timeline& timeline, int64_t batch)
 
 class Climber {
  public:
-  Climber(const PlanProblem& problem, const Plan& start) : problem_(problem) { ladder_.start = start; }
+  Climber(const PlanProblem& problem, const Plan& start, const Plan* wrapped) : problem_(problem), wrapped_(wrapped) {
+    ladder_.start = start;
+  }
 
   Result<PlanLadder> Run(const std::vector<Precision>& precisions, const std::vector<ChangedProblem>& others) {
     Plan& start = ladder_.start;
@@ -100,10 +102,20 @@ class Climber {
   }
 
   void AddModules() {
-    Result<std::optional<Plan>> modules = LargestWithModules(problem_, ladder_.start);
-    if (!modules.ok() || !*modules || (*modules)->checkpoint.empty()) return;
-    Plan plan = **modules;
-    plan.batch = ladder_.start.batch;
+    Plan plan = ladder_.start;
+    if (wrapped_ != nullptr) {
+      plan.checkpoint = wrapped_->checkpoint;
+      // The same seconds, as a share of the step with this optimizer.
+      Plan there = plan;
+      there.batch = wrapped_->batch;
+      TimePlan(problem_, &there);
+      plan.overhead = wrapped_->seconds * wrapped_->overhead / (1 + wrapped_->overhead) / there.seconds;
+    } else {
+      const Result<std::optional<Plan>> modules = LargestWithModules(problem_, ladder_.start);
+      if (!modules.ok() || !*modules || (*modules)->checkpoint.empty()) return;
+      plan = **modules;
+      plan.batch = ladder_.start.batch;
+    }
     if (problem_.WrapsEvery(plan.checkpoint)) {
       Add(problem_, plan, "checkpoint every layer", "--checkpoint all");
       return;
@@ -114,14 +126,15 @@ class Climber {
   }
 
   const PlanProblem& problem_;
+  const Plan* const wrapped_;
   PlanLadder ladder_;
 };
 
 }  // namespace
 
 Result<PlanLadder> ClimbLadder(const PlanProblem& problem, const Plan& start, const std::vector<Precision>& precisions,
-                               const std::vector<ChangedProblem>& others) {
-  return Climber(problem, start).Run(precisions, others);
+                               const std::vector<ChangedProblem>& others, const Plan* wrapped) {
+  return Climber(problem, start, wrapped).Run(precisions, others);
 }
 
 }  // namespace vramplan

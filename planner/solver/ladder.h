@@ -33,8 +33,10 @@ struct ChangedProblem {
   PlanProblem problem;
 };
 
-// `start`: precision, implementation and batch of the step as it is. `precisions`: what may be changed to.
+// `start`: precision, implementation and batch of the step as it is. `precisions`: what may be changed to. `wrapped`: a plan
+// in the precision of `start` whose modules are those that are checkpointed; null: those of the largest batch are looked
+// for.
 Result<PlanLadder> ClimbLadder(const PlanProblem& problem, const Plan& start, const std::vector<Precision>& precisions,
-                               const std::vector<ChangedProblem>& others = {});
+                               const std::vector<ChangedProblem>& others = {}, const Plan* wrapped = nullptr);
 
 }  // namespace vramplan

@@ -30,6 +30,7 @@ struct Plan {
   OptimizerImpl optimizer_impl = OptimizerImpl::kForeach;
   Tier tier = Tier::kNone;
   std::vector<std::string> checkpoint;  // module paths of the file
+  bool every_layer = false;             // they are those of CheckpointedPrograms::every
   std::vector<SavedCall> saved;         // calls of those modules that are saved and do not run again
   Peak peak;
   double overhead = 0;                         // time of the recomputation, as a share of the step without it

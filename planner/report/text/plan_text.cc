@@ -18,7 +18,8 @@ std::string PercentText(double part, bool sign = false) {
 
 std::string Modules(const Plan& plan) {
   if (plan.checkpoint.empty()) return "none";
-  const std::string text = Counted(static_cast<int64_t>(plan.checkpoint.size()), "module");
+  const std::string text =
+      plan.every_layer ? "every layer" : Counted(static_cast<int64_t>(plan.checkpoint.size()), "module");
   return plan.saved.empty() ? text : text + ", " + Counted(static_cast<int64_t>(plan.saved.size()), "call") + " saved";
 }
 
@@ -86,6 +87,8 @@ std::string Proof(const PlanReport& report, const Style& style) {
     if (report.ideal->overhead) ideal += "; a schedule of " + PercentText(*report.ideal->overhead) + " was found";
     text += Indented(ideal, style);
   }
+  if (plan.every_layer)
+    return text + Indented("checkpointed: every layer, as the library's own switch does (--checkpoint all)", style);
   constexpr size_t kPrinted = 16;  // a large model has dozens, all of which are in the code and in the JSON
   std::string paths = "checkpointed:";
   const bool all = style.verbose || plan.checkpoint.size() <= kPrinted + 1;

@@ -154,6 +154,10 @@ TEST_CASE("named models: a plan for what wraps every layer or none, and one that
   // Where no batch was asked for, and none is safe with the plan that takes the least time.
   const Said unasked = Do("plan gpt2 --dim sequence=1024 --optimizer adamw --precision fp32 --gpu-memory 3.1GiB");
   CHECK_MESSAGE(unasked.out.find("batch 1 is safe and the largest that fits") != std::string::npos, unasked.out);
+  // With 31 of the 32 layers, which take less time, batch 2 is tight.
+  const Said sure = Do("plan llama-3.1-8b --lora 16 --dim sequence=2048 --gpu rtx-4090");
+  CHECK_MESSAGE(Says(sure.out, "every layer checkpointed) fits on GeForce RTX 4090"), sure.out);
+  CHECK_MESSAGE(Says(sure.out, "batch 2 is safe and the largest that fits"), sure.out);
 }
 
 TEST_CASE("named models: --weights says the type that a model is loaded in") {
