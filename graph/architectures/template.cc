@@ -93,6 +93,11 @@ Template Template::Read(std::string text) {
   return read;
 }
 
+bool Template::Trains() const {
+  return std::ranges::any_of(
+      recordings, [](const Recording& recording) { return recording.program.find("infer") == std::string::npos; });
+}
+
 Settings Template::Complete(Settings settings) const {
   const auto take = [&](const std::string& key, const std::string& text) {
     if (const std::optional<int64_t> number = Evaluate(text, settings)) {

@@ -9,6 +9,8 @@ import transformers
 
 RECORDINGS = tuple((form, mode) for mode in ("train", "checkpointed", "infer") for form in ("float32", "half"))
 
+INFERENCE = tuple((form, mode) for form, mode in RECORDINGS if mode == "infer")
+
 HALVES = tuple((form, mode) for form, mode in RECORDINGS if form == "half")  # PyTorch's grouped_mm takes no other on meta
 
 
@@ -26,7 +28,7 @@ class Family:
     capability: tuple[int, int] | None = None  # of the card, where the code asks for it
     variants: dict[str, dict[str, Any]] = dataclasses.field(default_factory=lambda: {"": {}})
     requires: dict[str, Any] = dataclasses.field(default_factory=dict)  # settings that are recorded so, and no other way
-    let: dict[str, str] = dataclasses.field(default_factory=dict)
+    let: dict[str, str] = dataclasses.field(default_factory=dict)  # "a or b": b where a, rounded down, is no whole number
     defaults: dict[str, str] = dataclasses.field(default_factory=dict)  # of settings that the class knows nothing of
     dims: dict[str, int] = dataclasses.field(default_factory=lambda: {"sequence": 512})  # free lengths, and usual ones
     limits: tuple[tuple[str, str], ...] = (("sequence", "max_position_embeddings"),)  # no null: the most that a length may be
@@ -416,6 +418,9 @@ FAMILIES = [
     encoder("bert", "Bert", "words", bert, filled, requires=BERT, stacks=(("bert.encoder.layer", "num_hidden_layers"),), lora=QUERY),
     encoder("roberta", "Roberta", "classify", roberta, labels, requires=BERT, stacks=(("roberta.encoder.layer", "num_hidden_layers"),), lora=QUERY),
     encoder("roberta", "Roberta", "words", roberta, filled, requires=BERT, stacks=(("roberta.encoder.layer", "num_hidden_layers"),), lora=QUERY),
+    *(Family(f"{name}-features", classes, classes[0], f"{title}Config", draw, labels, stacks=(("encoder.layer", "num_hidden_layers"),), requires=BERT, lora=QUERY,
+             recordings=INFERENCE)  # what makes a loss of the features is no part of it
+      for name, title, draw, classes in (("bert", "Bert", bert, ("BertModel",)), ("roberta", "Roberta", roberta, ("RobertaModel", "XLMRobertaModel")))),
     encoder("distilbert", "DistilBert", "classify",
             renamed({"hidden_size": "dim", "intermediate_size": "hidden_dim", "num_attention_heads": "n_heads", "num_hidden_layers": "n_layers"},
                     "num_key_value_heads", "head_dim", settings={"num_labels": lambda s: 2}), labels,
