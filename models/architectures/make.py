@@ -172,7 +172,7 @@ def head(family, variant, points, names, checkpoints, idle):
         *([f"whole {'/'.join(groups)}"] if set(groups) <= set(points[0]) else []),
         *(f"whole {quotient}" for quotient in family.wholes),
         *family.relations,
-        *(f"let {key} {text}" for key, text in family.let.items()),
+        *(f"let {key} {one}" for key, text in family.let.items() for one in text.split(" or ")),
         *(f"when {key} {json.dumps(value)}" for key, value in {**family.requires, **variant}.items()
           if key not in dict(family.limits).values() and key not in family.window),
         *(f"stack {prefix} {key}" for prefix, key in family.stacks),
@@ -210,7 +210,7 @@ def make(family, variant):
         recorded.append({(form, mode): record(family, form, mode, whole, lengths) for form, mode in family.modes()})
         scope = {**whole, **lengths}
         for key, text in family.let.items():
-            scope[key] = expand.evaluate(text, scope)
+            scope[key] = expand.evaluate(text.split(" or ")[0], scope)
         environments.append({k: v for k, v in scope.items() if isinstance(v, int) and not isinstance(v, bool) and k not in family.unnamed})
         if any(settings[key] % family.period for _, key in family.stacks):
             raise Unfit("layers that are no multiple of the period")

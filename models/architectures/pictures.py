@@ -111,9 +111,9 @@ FAMILIES = [
                      "hidden_sizes_count": STAGES, "depths_count": STAGES}),
     Staged("swin", ("SwinForImageClassification",), "SwinForImageClassification", "SwinConfig", of_swin, pictured,
            stacks=(("swin.encoder.layers.2.blocks", "depths_2"),), period=2, dims={}, limits=(), lora=(), recordings=EVERYWHERE, checkpoints="nested",
-           relations=["equal image_size side_of_windows"],
-           let={"side_of_windows": "8*patch_size*window_size", "side_0": "8*window_size", "side_1": "4*window_size", "side_2": "2*window_size",
-                "area": "window_size*window_size", "span": "2*window_size-1", "shift": "window_size-1", "half_window": "shift/2"},
+           relations=["equal image_size side_of_eight_windows"],
+           let={"side_of_eight_windows": "8*patch_size*window_size", "side_0": "8*window_size", "side_1": "4*window_size", "side_2": "2*window_size",
+                "area": "window_size*window_size", "span": "2*window_size-1", "shift": "window_size-1", "half_window": "window_size/2 or shift/2"},
            requires={"depths_0": 2, "depths_1": 2, "depths_3": 2, "depths_count": STAGES, "num_heads_count": STAGES, "mlp_ratio": 4.0, "qkv_bias": True,
                      "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "drop_path_rate": 0.1, "hidden_act": "gelu", "use_absolute_embeddings": False}),
 ]
