@@ -57,13 +57,26 @@ std::string LinearPaths::Of(const RecordedProgram::Call& call, const LinearCall&
   return program_.modules[static_cast<size_t>(call.module)].path;
 }
 
+namespace {
+
+// A module of another class that multiplies by a weight of its own, as the routers of mixtures of experts: bitsandbytes
+// packs instances of torch.nn.Linear and Conv1D alone (transformers 5.23, integrations/bitsandbytes.py,
+// replace_with_bnb_linear).
+bool MultipliesItself(const RecordedProgram& program, const RecordedProgram::Call& call, std::string_view path) {
+  if (call.module < 0) return false;
+  const RecordedProgram::Called& module = program.modules[static_cast<size_t>(call.module)];
+  return module.path == path && !module.class_name.ends_with("Linear") && !module.class_name.ends_with("Conv1D");
+}
+
+}  // namespace
+
 std::vector<LinearLayer> LinearLayersOf(const RecordedProgram& program) {
   const LinearPaths paths(program);
   std::vector<LinearLayer> layers;
   for (const RecordedProgram::Call& call : program.calls) {
     const std::optional<LinearCall> linear = LinearCallOf(call);
     const std::string path = linear ? paths.Of(call, *linear) : "";
-    if (!path.empty()) layers.push_back({path, linear->transposed});
+    if (!path.empty() && !MultipliesItself(program, call, path)) layers.push_back({path, linear->transposed});
   }
   return layers;
 }

@@ -5,6 +5,7 @@
 
 #include "graph/architectures/last_token.h"
 #include "graph/architectures/liger.h"
+#include "graph/architectures/linear_layers.h"
 #include "graph/architectures/named.h"
 #include "graph/onnx/load.h"
 
@@ -198,6 +199,23 @@ QuantizedTypes TypesOfPacked(const Question& question) {
   return types;
 }
 
+// The layers of mixtures of experts are no modules of their own in transformers 5, but parameters of one, for which peft's
+// all-linear makes adapters beside those of the linear layers (peft/utils/transformers_weight_conversion.py).
+Status CheckExperts(const Question& question, const Lora& lora, const Facts& facts) {
+  const auto& program = facts.training_program ? facts.training_program : facts.inference_program;
+  const bool has_experts = program && std::ranges::any_of(program->calls, [](const RecordedProgram::Call& call) {
+                             return call.target == "aten._grouped_mm.default";
+                           });
+  if (!has_experts || std::ranges::find(lora.targets, "all-linear") == lora.targets.end()) return Done();
+  std::vector<std::string> names;
+  for (const std::string& path : PackedModules(facts, MakesWords(question.named->of_class), {}))
+    if (std::ranges::find(names, LastName(path)) == names.end()) names.push_back(LastName(path));
+  std::string others;
+  for (const std::string& name : names) others += (others.empty() ? "" : "+") + name;
+  return NotModelled("--lora", "adapters of experts run, which peft's all-linear makes,",
+                     "type --lora " + std::to_string(lora.rank) + ",target=" + others);
+}
+
 // --lora, --quant and --liger. `checks`: each layer is a checkpoint; gradient_checkpointing_enable() and peft make what the embeddings
 // return require a gradient then.
 Status Adapt(const Question& question, bool checks, Facts* facts) {
@@ -213,6 +231,7 @@ Status Adapt(const Question& question, bool checks, Facts* facts) {
   if (question.lora) {
     Lora lora = *question.lora;
     if (lora.targets.empty()) lora.targets = model.templates.lora_targets;
+    if (const Status known = CheckExperts(question, lora, *facts); !known.ok()) return known;
     const std::vector<std::string>& leaves = checks ? model.templates.embeddings : std::vector<std::string>();
     const PackedLayers of_bitsandbytes{packed, question.quant && !question.quant->eight()};
     if (const Status added = AddLora(lora, of_bitsandbytes, leaves, AdaptersIn(question), facts); !added.ok()) {

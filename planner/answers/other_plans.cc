@@ -108,7 +108,8 @@ struct Change {
   // False: the question has that already.
   bool Apply(Question* question) const {
     TrainingSpec& spec = question->spec;
-    if ((checkpoints && (!spec.checkpoint.empty() || HasNoSwitch(*question))) || (packed && question->quant)) return false;
+    if ((checkpoints && (!spec.checkpoint.empty() || HasNoSwitch(*question))) || (packed && question->quant))
+      return false;
     if (eight_bits && spec.optimizer != Optimizer::kAdam && spec.optimizer != Optimizer::kAdamW) return false;
     if (adapters && question->lora && !packed) return false;  // what is left of it is a change of its own
     if (checkpoints) spec.checkpoint = {"all"};

@@ -46,6 +46,18 @@ TEST_CASE("quantization: linear layers that words alone do not run are packed, a
   CHECK(packed.size() == size_t{40} * 7 + size_t{24} * 7 + 3);
 }
 
+// Its class is no torch.nn.Linear, though its forward is torch.nn.functional.linear.
+TEST_CASE("quantization: the router of a mixture of experts is not packed") {
+  const Result<std::optional<NamedModel>> found = FindNamed("qwen3-30b-a3b", "");
+  REQUIRE(found);
+  std::map<std::string, int64_t> lengths = {{"sequence", 32}};
+  const Result<Facts> facts = FactsOf(**found, &lengths, "train", "bfloat16");
+  REQUIRE(facts);
+  const std::vector<std::string> packed = PackedModules(*facts, true, {});
+  CHECK(packed.size() == size_t{48} * 4);
+  CHECK(std::ranges::count(packed, "model.layers.0.mlp.gate") == 0);
+}
+
 TEST_CASE("quantization: a packed weight has half a byte an element, and its state stands beside it") {
   Facts facts = FactsOf("llama-3.1-8b", true);
   const std::vector<std::string> modules = {"model.layers.0.self_attn.q_proj"};
