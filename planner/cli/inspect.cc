@@ -98,6 +98,7 @@ Result<Outcome> RunInspect(const Options& options, const Style& style, Probe* /*
   }
   if (inspection.shapes) {
     LiftOptions lift;
+    lift.put_back.training = asked.spec.mode == Mode::kTrain;
     if (options.dump == Dump::kPasses) lift.counts = &inspection.passes;
     if (!options.why.empty()) {
       if (inspection.is_named)
