@@ -66,6 +66,8 @@ Status SettleMomentum(TrainingSpec* spec) {
 // Defaults that follow what was given.
 Status Settle(Options* options) {
   TrainingSpec& spec = options->spec;
+  // Both hold the same bytes.
+  if (HasOnlyAdamW(options->emit) && !options->Given("optimizer")) spec.optimizer = Optimizer::kAdamW;
   if (!options->Given("optimizer-impl")) spec.optimizer_impl = eager::UsualImpl(spec.optimizer);
   if (!options->Given("weight-decay")) spec.weight_decay = DefaultWeightDecay(spec.optimizer);
   if (options->Given("momentum")) {

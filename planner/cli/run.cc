@@ -208,6 +208,10 @@ int RunChecked(int argc, const char* const* argv, Probe* machine) {
     const Status stored = Store(outcome->store, *outcome->stream);
     if (!stored) return Fail(stored.error());
   }
+  // What would have been the snippet may be on its way into a file.
+  if (options.EmitsToOutput() && outcome->exit_code != 0 && IsReport(options)) {
+    std::cerr << std::exchange(outcome->text, "");
+  }
   if (const Status printed = PrintAnswer(outcome->text); !printed) return Fail(printed.error());
   PrintAllNotes(options, is_brief, outcome->notes);
   return outcome->exit_code;

@@ -19,12 +19,10 @@ Tensor ProductOf(Eager& e, const Tensor& a, const Tensor& b) {
 
 // get_weight_norm: the length of each row of weight + scaling * product, which is outside the tape.
 Tensor NormOf(Eager& e, Tensor weight, const Tensor& product) {
-  const bool grad_mode = std::exchange(e.grad_mode, false);
+  const NoGradGuard no_grad(e);
   const Tensor detached = e.Alias(product);
   weight = Add(e, weight, Mul(e, detached, Tensor()));
-  Tensor norm = VectorNorm(e, weight, {1}, false, 2);
-  e.grad_mode = grad_mode;
-  return norm;
+  return VectorNorm(e, weight, {1}, false, 2);
 }
 
 // DoraLinearLayer.forward. `base` is what the layer gave, null where a dropout is in front of the adapters: it is then

@@ -280,11 +280,11 @@ Tensor Matmul(Eager& e, const Tensor& a, const Tensor& b) {
 // operands, whoever needs them, and the weight as the parameter, which may have to be gathered for the backward.
 static Tensor LinearOfPartitioned(Eager& e, const Tensor& input, const Tensor& weight, const Tensor& bias) {
   OpScope scope(e, "LinearFunctionForZeroStage3");
-  const bool grad_mode = std::exchange(e.grad_mode, false);
+  NoGradGuard forward(e);
   const bool fused = input->dim() == 2 && bias;
   Tensor out = fused ? Addmm(e, bias, input, T(e, weight)) : Matmul(e, input, T(e, weight));  // bias added in place
-  e.grad_mode = grad_mode;
-  const bool before = std::exchange(e.saves_at_end, true);
+  forward.Leave();
+  const SavesAtEnd at_end(e);
   if (GradNode* node = e.Record("LinearFunctionForZeroStage3Backward", {input, weight, bias}, {out})) {
     node->Save(input).Save(weight).Save(bias);
     node->Backward([](GradContext& g) {
@@ -297,7 +297,6 @@ static Tensor LinearOfPartitioned(Eager& e, const Tensor& input, const Tensor& w
       if (gathered) g.e.owner->Partition(*w);
     });
   }
-  e.saves_at_end = before;
   return out;
 }
 

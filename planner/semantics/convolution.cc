@@ -36,10 +36,8 @@ struct Convolution {
 Tensor WithAxis(Eager& e, const Tensor& t, bool there) {
   Shape sizes = t->sizes;
   there ? sizes.Insert(2, Dim(1)) : sizes.Remove(2);
-  const bool before = std::exchange(e.grad_mode, false);
-  Tensor view = Squeeze(e, t, sizes);
-  e.grad_mode = before;
-  return e.Alias(view);
+  const NoGradGuard no_grad(e);
+  return e.Alias(Squeeze(e, t, sizes));
 }
 
 // cudnn_conv_suggest_memory_format: the layout of the input or of the weight, whichever says channels last; strides

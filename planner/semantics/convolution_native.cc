@@ -120,15 +120,13 @@ Tensor NativeForward(Eager& e, const NativeConvolution& how, const Tensor& given
                      const Shape& sizes) {
   const Tensor input = ContiguousIn(e, given, false), weight = ContiguousIn(e, filter, false);
   if (how.groups == 1) return OneGroup(e, how, input, weight, sizes);
-  const bool before = std::exchange(e.grad_mode, false);  // parts are taken below the tape
+  const NoGradGuard below_the_tape(e);
   std::vector<Tensor> parts;
   Shape part = sizes;
   part[1] = Dim(e.At(sizes[1]) / how.groups);
   for (int64_t i = 0; i < how.groups; ++i)
     parts.push_back(OneGroup(e, how, Part(e, input, 1, how.groups), Part(e, weight, 0, how.groups), part));
-  Tensor out = Cat(e, parts, 1);
-  e.grad_mode = before;
-  return out;
+  return Cat(e, parts, 1);
 }
 
 void NativeGradients(GradContext& g, const NativeConvolution& how, const Tensor& given, const Tensor& filter,

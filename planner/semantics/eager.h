@@ -19,6 +19,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "graph/base/note.h"
 #include "planner/semantics/tensor.h"
@@ -139,6 +140,33 @@ class Eager {
   int64_t sequence_ = 0;
   std::array<Ref<Layout>, 256> layouts_;  // by a hash, the last one of each
   BlockId newest_;
+};
+
+// Gradients are off while it lives, or until Leave.
+class NoGradGuard {
+ public:
+  explicit NoGradGuard(Eager& e) : e_(e), before_(std::exchange(e.grad_mode, false)) {}
+  ~NoGradGuard() { Leave(); }
+  NoGradGuard(const NoGradGuard&) = delete;
+  NoGradGuard& operator=(const NoGradGuard&) = delete;
+  void Leave() { e_.grad_mode = before_; }
+
+ private:
+  Eager& e_;
+  const bool before_;
+};
+
+// What is saved while it lives is saved as a torch.autograd.Function does it.
+class SavesAtEnd {
+ public:
+  explicit SavesAtEnd(Eager& e) : e_(e), before_(std::exchange(e.saves_at_end, true)) {}
+  ~SavesAtEnd() { e_.saves_at_end = before_; }
+  SavesAtEnd(const SavesAtEnd&) = delete;
+  SavesAtEnd& operator=(const SavesAtEnd&) = delete;
+
+ private:
+  Eager& e_;
+  const bool before_;
 };
 
 // Sets origin.op while one operator runs.

@@ -13,32 +13,6 @@
 namespace vramplan::eager {
 namespace {
 
-// The forward of a torch.autograd.Function: nothing of it is on the tape, and what it saves is saved when it is done.
-class InFunction {
- public:
-  explicit InFunction(Eager& e) : e_(e), grad_mode_(std::exchange(e.grad_mode, false)) {}
-  ~InFunction() { Leave(); }
-  InFunction(const InFunction&) = delete;
-  InFunction& operator=(const InFunction&) = delete;
-  void Leave() { e_.grad_mode = grad_mode_; }
-
- private:
-  Eager& e_;
-  const bool grad_mode_;
-};
-
-class SavesAtEnd {
- public:
-  explicit SavesAtEnd(Eager& e) : e_(e), before_(std::exchange(e.saves_at_end, true)) {}
-  ~SavesAtEnd() { e_.saves_at_end = before_; }
-  SavesAtEnd(const SavesAtEnd&) = delete;
-  SavesAtEnd& operator=(const SavesAtEnd&) = delete;
-
- private:
-  Eager& e_;
-  const bool before_;
-};
-
 // x.view(...) without a tape: it holds x.
 Tensor ViewOf(Eager& e, const Tensor& x) { return e.AsStrided(x, x->sizes, x->strides); }
 
@@ -49,7 +23,7 @@ void RmsNorm(Call& c) {
   Eager& e = c.e;
   const OpScope scope(e, "LigerRMSNormFunction");
   const Tensor &x = c.In(0), &weight = c.In(1);
-  InFunction forward(e);
+  NoGradGuard forward(e);
   const Tensor kept = ViewOf(e, Contiguous(e, x));
   Tensor out = e.Empty(x->sizes, x->dtype);
   Dim rows(1);
@@ -77,7 +51,7 @@ void RmsNorm(Call& c) {
 void Gated(Call& c) {
   Eager& e = c.e;
   const OpScope scope(e, "LigerSiLUMulFunction");
-  InFunction forward(e);
+  NoGradGuard forward(e);
   const Tensor gate = ViewOf(e, Contiguous(e, c.In(0))), up = ViewOf(e, Contiguous(e, c.In(1)));
   Tensor out = e.EmptyLike(gate);
   forward.Leave();
@@ -100,7 +74,7 @@ Tensor Rotated(Eager& e, const Tensor& x) { return Transpose(e, Contiguous(e, Tr
 void Rope(Call& c) {
   Eager& e = c.e;
   const OpScope scope(e, "LigerRopeFunction");
-  InFunction forward(e);
+  NoGradGuard forward(e);
   Tensor queries = Rotated(e, c.In(0)), keys = Rotated(e, c.In(1));
   forward.Leave();
   const SavesAtEnd at_end(e);
@@ -224,7 +198,7 @@ void Loss(Call& c) {
   const OpScope scope(e, "LigerFusedLinearCrossEntropyFunction");
   const Tensor &hidden = c.In(0), &weight = c.In(1);
   const Tensor x = View(e, hidden, Shape{hidden->sizes[0] * hidden->sizes[1], hidden->sizes[2]});
-  InFunction forward(e);
+  NoGradGuard forward(e);
   LinearCrossEntropy loss(e, x, weight);
   Tensor out = loss.Forward();
   forward.Leave();

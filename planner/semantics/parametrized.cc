@@ -102,12 +102,10 @@ void SpectralNorm(Call& c) {
   Tensor matrix = as_matrix(weight);
   const bool hook = c.Int("bound") != 0;
   if (e.spec().mode == Mode::kTrain) {
-    const bool grad_mode = e.grad_mode;
-    e.grad_mode = false;
+    const NoGradGuard no_grad(e);
     if (!hook) PowerIteration(e, matrix, v);  // the hook begins with v, the parametrization with u
     PowerIteration(e, Transpose(e, matrix, 0, 1), u);
     if (hook) PowerIteration(e, matrix, v);
-    e.grad_mode = grad_mode;
   }
   if (e.spec().mode == Mode::kTrain || !hook) {  // a parametrization clones them in evaluation, too
     u = e.EmptyLike(u);

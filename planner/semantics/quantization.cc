@@ -46,13 +46,13 @@ void Linear4Bit(Call& c) {
   Tensor result;
   {
     OpScope scope(e, "MatMul4Bit");
-    const bool grad_mode = std::exchange(e.grad_mode, false);
+    NoGradGuard forward(e);
     Tensor whole, rough, shifted;
     const Shape scales = ScalesOf(weight);
     if (weight.nested) rough = e.Empty(scales, DType::kFloat32), shifted = e.Empty(scales, DType::kFloat32);
     whole = e.Empty(weight.shape, computed);
     result = Linear(e, x, whole, c.In(2));
-    e.grad_mode = grad_mode;
+    forward.Leave();
     if (GradNode* node = e.Record("MatMul4Bit", {x}, {result})) {
       node->Backward([=, packed = c.In(1)](GradContext& g) {  // an attribute of the context
         const Tensor made = Unpacked(g.e, weight);
@@ -93,7 +93,7 @@ void Linear8Bit(Call& c) {
   const int last = x->dim() - 1;
   const Dim out{c.Int("out")}, in{c.Int("in")};
   const OpScope scope(e, "MatMul8bitLt");
-  const bool grad_mode = std::exchange(e.grad_mode, false);
+  NoGradGuard forward(e);
   const Tensor matrix = x->dim() == 2 ? x : Reshape(e, x, Shape{RowsOf(x), in});
   Tensor halves = ToType(e, matrix, DType::kFloat16);
   const std::pair<Tensor, Tensor> quantized = InEightBits(e, halves, c.Int("outliers") != 0);
@@ -106,7 +106,7 @@ void Linear8Bit(Call& c) {
   Shape sizes = x->sizes;
   sizes[last] = out;
   result = x->dim() == 2 ? result : Reshape(e, result, sizes);
-  e.grad_mode = grad_mode;
+  forward.Leave();
   if (GradNode* node = e.Record("MatMul8bitLt", {x}, {result})) {
     node->Backward([=, shape = x->sizes, packed = c.In(1)](GradContext& g) {  // attributes of the context
       Tensor gradient = Contiguous(g.e, Reshape(g.e, g.grad(), Shape{matrix->sizes[0], out}));

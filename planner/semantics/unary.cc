@@ -5,64 +5,78 @@
 namespace vramplan::eager {
 namespace {
 
-enum class Keeps : uint8_t { kNothing, kInput, kOutput };
+// The formula of the gradient, as derivatives.yaml (PyTorch 2.10) has it: it says what is kept, `self` or `result`, and how
+// many tensors are made on the way. C++ holds those until the whole expression is done.
 struct UnaryRow {
   std::string_view op;
   const char* node;
-  Keeps keeps;
-  int temporaries;  // of the formula, alive together until it is done; the last made dies first
+  std::string_view gradient;
   Cast cast = Cast::kNone;
   bool keeps_integers = false;  // integers stay integers (UnaryOps.cpp)
+
+  constexpr bool Keeps(std::string_view name) const { return gradient.find(name) != std::string_view::npos; }
 };
 
 constexpr UnaryRow kUnaryRows[] = {
-    {"neg", "NegBackward0", Keeps::kNothing, 0, Cast::kNone, true},            // -grad
-    {"deg2rad", "Deg2RadBackward0", Keeps::kNothing, 0},                       // grad * (pi / 180)
-    {"rad2deg", "Rad2DegBackward0", Keeps::kNothing, 0},                       // grad * (180 / pi)
-    {"abs", "AbsBackward0", Keeps::kInput, 1, Cast::kNone, true},              // grad * self.sgn()
-    {"exp", "ExpBackward0", Keeps::kOutput, 0, Cast::kFloat32},                // grad * result
-    {"exp2", "Exp2Backward0", Keeps::kOutput, 1},                              // grad * result * log(2)
-    {"expm1", "Expm1Backward0", Keeps::kOutput, 1, Cast::kFloat32},            // grad * (result + 1)
-    {"log", "LogBackward0", Keeps::kInput, 0, Cast::kFloat32},                 // grad.div(self)
-    {"log2", "Log2Backward0", Keeps::kInput, 1, Cast::kFloat32},               // grad / (self * log(2))
-    {"log10", "Log10Backward0", Keeps::kInput, 1, Cast::kFloat32},             // grad / (self * log(10))
-    {"log1p", "Log1PBackward0", Keeps::kInput, 1, Cast::kFloat32},             // grad / (self + 1)
-    {"logit", "LogitBackward0", Keeps::kInput, 0},                             // one kernel
-    {"sqrt", "SqrtBackward0", Keeps::kOutput, 1},                              // grad / (2 * result)
-    {"rsqrt", "RsqrtBackward0", Keeps::kOutput, 2, Cast::kFloat32},            // -0.5 * grad * result.pow(3)
-    {"reciprocal", "ReciprocalBackward0", Keeps::kOutput, 2, Cast::kFloat32},  // -grad * (result * result)
-    {"sin", "SinBackward0", Keeps::kInput, 1},                                 // grad * self.cos()
-    {"cos", "CosBackward0", Keeps::kInput, 2},                                 // grad * -self.sin()
-    {"tan", "TanBackward0", Keeps::kOutput, 2, Cast::kFloat32},                // grad * (1 + result.pow(2))
-    {"asin", "AsinBackward0", Keeps::kInput, 4, Cast::kFloat32},               // grad * (-self * self + 1).rsqrt()
-    {"acos", "AcosBackward0", Keeps::kInput, 5, Cast::kFloat32},               // grad * -(...).rsqrt()
-    {"atan", "AtanBackward0", Keeps::kInput, 2},                               // grad / (self * self + 1)
-    {"sinh", "SinhBackward0", Keeps::kInput, 1, Cast::kFloat32},               // grad * self.cosh()
-    {"cosh", "CoshBackward0", Keeps::kInput, 1, Cast::kFloat32},               // grad * self.sinh()
-    {"asinh", "AsinhBackward0", Keeps::kInput, 3},                             // grad * (self.pow(2) + 1).rsqrt()
-    {"acosh", "AcoshBackward0", Keeps::kInput, 3},                             // grad * (self.pow(2) - 1).rsqrt()
-    {"atanh", "AtanhBackward0", Keeps::kInput, 3},                             // grad * 1 / (1 - self.pow(2))
-    {"erf", "ErfBackward0", Keeps::kInput, 4},                                 // c * exp(-(self.pow(2))) * grad
-    {"erfc", "ErfcBackward0", Keeps::kInput, 4},                               // -c * exp(-(self.pow(2))) * grad
-    {"erfinv", "ErfinvBackward0", Keeps::kInput, 4, Cast::kFloat32},           // c * exp(self.erfinv().pow(2)) * grad
-    {"lgamma", "LgammaBackward0", Keeps::kInput, 1},                           // grad * digamma(self)
-    {"digamma", "DigammaBackward0", Keeps::kInput, 1},                         // grad * polygamma(1, self)
-    {"floor", "FloorBackward0", Keeps::kNothing, 0, Cast::kNone, true},        // zeros
-    {"ceil", "CeilBackward0", Keeps::kNothing, 0, Cast::kNone, true},          // zeros
-    {"round", "RoundBackward0", Keeps::kNothing, 0, Cast::kNone, true},        // zeros
-    {"trunc", "TruncBackward0", Keeps::kNothing, 0, Cast::kNone, true},        // zeros
-    {"sign", "SignBackward0", Keeps::kNothing, 0, Cast::kNone, true},          // zeros
+    {"neg", "NegBackward0", "grad.neg()", Cast::kNone, true},
+    {"deg2rad", "Deg2RadBackward0", "grad.deg2rad()"},
+    {"rad2deg", "Rad2DegBackward0", "grad.rad2deg()"},
+    {"abs", "AbsBackward0", "grad * self.sgn()", Cast::kNone, true},
+    {"exp", "ExpBackward0", "grad * result", Cast::kFloat32},
+    {"exp2", "Exp2Backward0", "grad * result * log2"},
+    {"expm1", "Expm1Backward0", "grad * (result + 1)", Cast::kFloat32},
+    {"log", "LogBackward0", "grad / self", Cast::kFloat32},
+    {"log2", "Log2Backward0", "grad / (self * log2)", Cast::kFloat32},
+    {"log10", "Log10Backward0", "grad / (self * log10)", Cast::kFloat32},
+    {"log1p", "Log1PBackward0", "grad / (self + 1)", Cast::kFloat32},
+    {"logit", "LogitBackward0", "logit_backward(grad, self)"},
+    {"sqrt", "SqrtBackward0", "grad / (2 * result)"},
+    {"rsqrt", "RsqrtBackward0", "-0.5 * grad * result.pow(3)", Cast::kFloat32},
+    {"reciprocal", "ReciprocalBackward0", "grad.neg() * (result * result)", Cast::kFloat32},
+    {"sin", "SinBackward0", "grad * self.cos()"},
+    {"cos", "CosBackward0", "grad * self.sin().neg()"},
+    {"tan", "TanBackward0", "grad * (1 + result.pow(2))", Cast::kFloat32},
+    {"asin", "AsinBackward0", "grad * (self.neg() * self + 1).rsqrt()", Cast::kFloat32},
+    {"acos", "AcosBackward0", "grad * (self.neg() * self + 1).rsqrt().neg()", Cast::kFloat32},
+    {"atan", "AtanBackward0", "grad / (self * self + 1)"},
+    {"sinh", "SinhBackward0", "grad * self.cosh()", Cast::kFloat32},
+    {"cosh", "CoshBackward0", "grad * self.sinh()", Cast::kFloat32},
+    {"asinh", "AsinhBackward0", "grad * (self.pow(2) + 1).rsqrt()"},
+    {"acosh", "AcoshBackward0", "grad * (self.pow(2) - 1).rsqrt()"},
+    {"atanh", "AtanhBackward0", "grad * 1 / (1 - self.pow(2))"},
+    {"erf", "ErfBackward0", "c * self.pow(2).neg().exp() * grad"},
+    {"erfc", "ErfcBackward0", "c * self.pow(2).neg().exp() * grad"},
+    {"erfinv", "ErfinvBackward0", "c * self.erfinv().pow(2).exp() * grad", Cast::kFloat32},
+    {"lgamma", "LgammaBackward0", "grad * self.digamma()"},
+    {"digamma", "DigammaBackward0", "grad * polygamma(1, self)"},
+    {"floor", "FloorBackward0", "zeros_like(grad)", Cast::kNone, true},
+    {"ceil", "CeilBackward0", "zeros_like(grad)", Cast::kNone, true},
+    {"round", "RoundBackward0", "zeros_like(grad)", Cast::kNone, true},
+    {"trunc", "TruncBackward0", "zeros_like(grad)", Cast::kNone, true},
+    {"sign", "SignBackward0", "zeros_like(grad)", Cast::kNone, true},
 };
+
+// Tensors that a formula makes before its result: one for each operator and each call, but the last.
+constexpr int TemporariesOf(std::string_view formula) {
+  int made = 0;
+  for (size_t i = 0; i < formula.size(); ++i) {
+    const bool between = i > 0 && formula[i - 1] == ' ' && i + 1 < formula.size() && formula[i + 1] == ' ';
+    const bool calls = formula[i] == '(' && i > 0 && formula[i - 1] != ' ' && formula[i - 1] != '(';
+    if (calls || (between && std::string_view("+-*/").find(formula[i]) != std::string_view::npos)) ++made;
+  }
+  return made - 1;
+}
+static_assert(TemporariesOf("grad * (self.neg() * self + 1).rsqrt()") == 4);
 
 // In place, an operator that keeps its input keeps a clone of it, made before (gen_variable_type.py).
 Tensor Unary(Eager& e, const Tensor& x, const UnaryRow& row, bool inplace = false) {
-  const bool clones = inplace && row.keeps == Keeps::kInput && e.grad_mode && x->tracked();
+  const bool clones = inplace && row.Keeps("self") && e.grad_mode && x->tracked();
   const Tensor before = clones ? e.EmptyLike(x) : x;
   Tensor out = inplace ? e.Overwrite(x) : e.EmptyLike(x, row.keeps_integers ? x->dtype : Floating(x->dtype));
   if (GradNode* node = e.Record(row.node, {x}, {out})) {
-    if (row.keeps == Keeps::kInput) node->Save(before);
-    if (row.keeps == Keeps::kOutput) node->SaveOutput(out);
-    node->Backward([temporaries = row.temporaries](GradContext& g) {
+    if (row.Keeps("self")) node->Save(before);
+    if (row.Keeps("result")) node->SaveOutput(out);
+    node->Backward([temporaries = TemporariesOf(row.gradient)](GradContext& g) {
       std::vector<Tensor> scratch;
       const Tensor& like = g.node.saved.empty() ? g.grad() : g.saved(0);
       for (int i = 0; i < temporaries; ++i) scratch.push_back(g.e.EmptyLike(like, g.grad()->dtype));

@@ -46,7 +46,20 @@ constexpr std::array kOptions = {
     WordRow{" clip clip-grad grad-clip max-grad-norm gradient-clip-val gradient-clipping ",
             {"--clip-grad-norm", "type --clip-grad-norm X"}},
     WordRow{" recompute grad-checkpointing gradient-checkpointing activation-checkpointing ",
-            {"--checkpoint", "type --checkpoint MODULE; vramplan plan chooses the modules"}},
+            {"--checkpoint",
+             "type --checkpoint all for a named model, or --checkpoint MODULE; vramplan plan chooses the modules"}},
+    WordRow{" load-in-4bit load-in-8bit bnb bnb-4bit-quant-type quantize quantization ",
+            {"--quant", "type --quant nf4,double or --quant int8 for a named model"}},
+    WordRow{" use-8bit-adam ", {"--optimizer", "type --optimizer adamw-8bit"}},
+    WordRow{" use-liger-kernel use-liger liger-kernel ", {"--liger", "type --liger"}},
+    WordRow{" num-gpus n-gpus ngpus nproc-per-node num-processes world-size devices ", {"--gpus", "type --gpus N"}},
+    WordRow{" zero-stage fsdp deepspeed ddp ", {"--strategy", "type --strategy ddp, fsdp2, zero1, zero2 or zero3"}},
+    WordRow{" max-model-len ", {"--dim", "type --engine vllm --dim sequence=N"}},
+    WordRow{" gpu-memory-utilization ", {"--engine", "type --engine vllm,utilization=0.95"}},
+    WordRow{" max-num-seqs ", {"--engine", "type --engine vllm,seqs=N"}},
+    WordRow{" max-num-batched-tokens ", {"--engine", "type --engine vllm,tokens=N"}},
+    WordRow{" enforce-eager ", {"--engine", "type --engine vllm,eager"}},
+    WordRow{" kv-cache-dtype ", {"--kv", "type --engine vllm --kv fp8"}},
     WordRow{" qlora lora-r lora-rank lora-alpha peft adapter adapters ",
             {"--lora",
              "type --lora R for a named model; otherwise export it with its adapters, or in Python: "
@@ -73,8 +86,9 @@ constexpr std::array kPrecisionWords = {
     PrecisionWord{" amp mixed autocast fp16-mixed 16-mixed mixed-fp16 mixed-precision ",
                   "type --precision amp-fp16 or amp-bf16"},
     PrecisionWord{" bf16-mixed mixed-bf16 amp-bfloat16 ", "type --precision amp-bf16"},
-    PrecisionWord{" int8 uint8 8bit 8-bit int4 4bit 4-bit nf4 fp8 float8 fp4 ",
-                  "types of 8 bits and fewer are not modelled: type --precision fp16 or bf16"},
+    PrecisionWord{
+        " int8 uint8 8bit 8-bit int4 4bit 4-bit nf4 fp8 float8 fp4 ",
+        "type --quant nf4,double or --quant int8 for the weights of a named model, and --precision fp16 or bf16"},
 };
 
 // " batch-size " of "--Batch_Size", to be found in a row of words.

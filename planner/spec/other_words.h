@@ -4,7 +4,7 @@
 //   OptionFor("--batch_size")    {"--batch", "type --batch N"}
 //   PrecisionFor("bfloat16")     "type --precision bf16, or amp-bf16 for autocast"
 //
-// The words are keys of transformers' TrainingArguments, Accelerate, Lightning, DeepSpeed, timm's and ultralytics'
+// The words are keys of transformers' TrainingArguments, Accelerate, Lightning, DeepSpeed, vLLM, timm's and ultralytics'
 // train scripts, and PyTorch's names of element types.
 #pragma once
 

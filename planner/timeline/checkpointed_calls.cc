@@ -64,6 +64,7 @@ class CallFinder {
 
  private:
   Error Unknown(const std::string& typed) const {
+    if (typed == "none") return Wrong("\"none\" is not a module of the file", "leave --checkpoint out");
     if (paths_.empty()) return Wrong("the file names no modules", "export the model with PyTorch, which writes them");
     std::vector<std::string> inside, near;
     for (const std::string& path : paths_) {

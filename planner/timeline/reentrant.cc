@@ -48,9 +48,10 @@ std::optional<size_t> ReentrantCheckpoints::Run(size_t layer, std::vector<eager:
   const ReentrantCall& call = calls_[static_cast<size_t>(begins_[layer])];
   std::vector<eager::Tensor> arguments;
   for (const ValueId id : call.arguments) arguments.push_back(values[id.index()]);
-  const bool grad_mode = std::exchange(e_.grad_mode, false);
-  for (const size_t l : call.layers) runner_.Run(l, values);
-  e_.grad_mode = grad_mode;
+  {
+    const eager::NoGradGuard no_grad(e_);
+    for (const size_t l : call.layers) runner_.Run(l, values);
+  }
   std::vector<eager::Tensor> results;
   for (const ValueId id : call.results) {
     eager::Tensor& value = values[id.index()];

@@ -169,6 +169,10 @@ bool WrapsEveryOrNone(Emit emit) {
          emit == Emit::kTorchtune || emit == Emit::kDiffusers;
 }
 
+bool HasOnlyAdamW(Emit emit) {
+  return emit == Emit::kHf || emit == Emit::kSft || emit == Emit::kAxolotl || emit == Emit::kDiffusers;
+}
+
 std::string ModulesRemark(const SnippetOf& of) {
   if (of.plan.checkpoint.empty() || (of.finetuned && of.finetuned->every_layer)) return "";
   std::string text = "# the plan checkpoints " + std::to_string(of.plan.checkpoint.size()) +

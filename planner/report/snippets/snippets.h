@@ -102,6 +102,8 @@ std::string SnippetHeading(const SnippetOf& of);
 std::string LoadedRemark(const SnippetOf& of, bool puts_liger = false);
 // Whether what this writes can be told to checkpoint every layer or none, and nothing between.
 bool WrapsEveryOrNone(Emit emit);
+// Whether what this writes has AdamW and no Adam.
+bool HasOnlyAdamW(Emit emit);
 // The comment above such a one where the plan's checkpoints are others; or nothing.
 std::string ModulesRemark(const SnippetOf& of);
 // The name in transformers.training_args.OptimizerNames, which TRL and axolotl take too.

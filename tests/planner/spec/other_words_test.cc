@@ -33,7 +33,8 @@ TEST_CASE("names of element types lead to precisions") {
   CHECK_EQ(PrecisionFor("Half"), "type --precision fp16, or amp-fp16 for autocast");
   CHECK_EQ(PrecisionFor("16-mixed"), "type --precision amp-fp16 or amp-bf16");
   CHECK_EQ(PrecisionFor("float64"), "type --precision fp64");
-  CHECK_EQ(PrecisionFor("int8"), "types of 8 bits and fewer are not modelled: type --precision fp16 or bf16");
+  CHECK_EQ(PrecisionFor("int8"),
+           "type --quant nf4,double or --quant int8 for the weights of a named model, and --precision fp16 or bf16");
   CHECK_EQ(PrecisionFor("int16"), "");
   for (const char* ours : {"fp64", "fp32", "tf32", "amp-fp16", "amp-bf16", "fp16", "bf16"}) {
     CAPTURE(ours);

@@ -45,7 +45,7 @@ TEST_CASE("an unknown value lists the choices and the nearest") {
                  "\"half\" is not one of fp64, fp32, tf32, amp-fp16, amp-bf16, fp16 or bf16",
                  "type --precision fp16, or amp-fp16 for autocast"});
   CHECK_EQ(ParsePrecision("int8").error().hint,
-           "types of 8 bits and fewer are not modelled: type --precision fp16 or bf16");
+           "type --quant nf4,double or --quant int8 for the weights of a named model, and --precision fp16 or bf16");
   CHECK_EQ(ParseMode("test").error().hint, "type --mode infer");
   CHECK_EQ(ParseMode("half").error().hint, "type --mode train");  // a word of another option
   CHECK_EQ(ToString(ParseAttention("flsh").error()),
