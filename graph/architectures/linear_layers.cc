@@ -1,5 +1,6 @@
 #include "graph/architectures/linear_layers.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace vramplan {
@@ -56,13 +57,26 @@ std::string LinearPaths::Of(const RecordedProgram::Call& call, const LinearCall&
   return program_.modules[static_cast<size_t>(call.module)].path;
 }
 
+namespace {
+
+// A module of another class that multiplies by a weight of its own, as the routers of mixtures of experts: bitsandbytes
+// packs instances of torch.nn.Linear and Conv1D alone (transformers 5.23, integrations/bitsandbytes.py,
+// replace_with_bnb_linear).
+bool MultipliesItself(const RecordedProgram& program, const RecordedProgram::Call& call, std::string_view path) {
+  if (call.module < 0) return false;
+  const RecordedProgram::Called& module = program.modules[static_cast<size_t>(call.module)];
+  return module.path == path && !module.class_name.ends_with("Linear") && !module.class_name.ends_with("Conv1D");
+}
+
+}  // namespace
+
 std::vector<LinearLayer> LinearLayersOf(const RecordedProgram& program) {
   const LinearPaths paths(program);
   std::vector<LinearLayer> layers;
   for (const RecordedProgram::Call& call : program.calls) {
     const std::optional<LinearCall> linear = LinearCallOf(call);
     const std::string path = linear ? paths.Of(call, *linear) : "";
-    if (!path.empty()) layers.push_back({path, linear->transposed});
+    if (!path.empty() && !MultipliesItself(program, call, path)) layers.push_back({path, linear->transposed});
   }
   return layers;
 }
@@ -76,8 +90,8 @@ bool IsInLayerOfStack(std::string_view path) {
   return false;
 }
 
-// Matrices that no call reads, in layers of a stack.
-std::vector<LinearLayer> IdleLayersOf(const RecordedProgram& program) {
+// Matrices that no call reads, in layers of a stack, and layers of no stack that are known to be linear.
+std::vector<LinearLayer> IdleLayersOf(const RecordedProgram& program, const std::vector<std::string>& known) {
   std::vector<bool> read(program.values.size());
   for (const RecordedProgram::Call& call : program.calls)
     for (const int32_t value : ReadBy(call)) read[static_cast<size_t>(value)] = true;
@@ -86,7 +100,7 @@ std::vector<LinearLayer> IdleLayersOf(const RecordedProgram& program) {
     const auto value = static_cast<size_t>(stored.value);
     if (!stored.name.ends_with(".weight") || program.values[value].shape.rank() != 2 || read[value]) continue;
     const std::string path = ModuleOfParameter(stored.name);
-    if (IsInLayerOfStack(path)) layers.push_back({path});
+    if (IsInLayerOfStack(path) || std::ranges::find(known, path) != known.end()) layers.push_back({path});
   }
   return layers;
 }
@@ -96,7 +110,7 @@ std::vector<LinearLayer> IdleLayersOf(const RecordedProgram& program) {
 std::vector<LinearLayer> LinearLayersOf(const Facts& facts) {
   if (!facts.training_program && !facts.inference_program) return {};
   const RecordedProgram& program = facts.training_program ? *facts.training_program : *facts.inference_program;
-  std::vector<LinearLayer> layers = IdleLayersOf(program), called = LinearLayersOf(program);
+  std::vector<LinearLayer> layers = IdleLayersOf(program, facts.idle), called = LinearLayersOf(program);
   layers.insert(layers.end(), called.begin(), called.end());
   return layers;
 }

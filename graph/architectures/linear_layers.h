@@ -49,8 +49,8 @@ class LinearPaths {
 };
 
 // Those that the program calls, in its order; a layer that is called twice stands there twice. Of facts: the program of
-// the training, or else that of the inference, behind the layers of a stack that it does not run (the tower for pictures
-// of a model that reads words alone): bitsandbytes packs those, and peft adapts them.
+// the training, or else that of the inference, behind the layers that it does not run (the tower for pictures of a model
+// that reads words alone, and what brings its results to the words): bitsandbytes packs those, and peft adapts them.
 std::vector<LinearLayer> LinearLayersOf(const RecordedProgram& program);
 std::vector<LinearLayer> LinearLayersOf(const Facts& facts);
 

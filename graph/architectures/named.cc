@@ -222,8 +222,21 @@ std::shared_ptr<const NamedModel> KeepingFacts(const NamedModel& model) {
   return keeping;
 }
 
+namespace {
+
+// Of a class whose forward returns features and takes no labels (BertModel); its templates have recordings of inference alone.
+Status CheckTrains(const NamedModel& model, std::string_view mode) {
+  if (mode == "infer" || model.templates.Trains()) return Done();
+  return Error{ErrorCode::kUsage, "--mode",
+               model.of_class + " makes features and no loss: what trains " + model.name + " is the script's",
+               "vramplan fit " + model.name + " --mode infer answers for the model, and vramplan run for the script"};
+}
+
+}  // namespace
+
 Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* lengths, std::string_view mode,
                       const std::string& type, bool in_amp) {
+  if (const Status trains = CheckTrains(model, mode); !trains.ok()) return trains.error();
   Settings settings = model.settings;
   for (const Template::Length& length : model.templates.lengths) {
     const int64_t given = lengths->try_emplace(length.name, length.usual).first->second;
@@ -297,6 +310,7 @@ Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* l
     error.subject = model.name;
     return error;
   }
+  facts->idle = model.templates.idle;
   if (model.known) model.known->Keep(std::move(key), *facts);
   return facts;
 }

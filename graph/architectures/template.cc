@@ -43,6 +43,8 @@ Template Template::Read(std::string text) {
     if (word == "made") read.made_with = std::string(line.substr(5));  // "with ..."
     if (word == "class") read.classes.emplace_back(line);
     if (word == "checkpoint") read.checkpoints.emplace_back(line);
+    if (word == "checkpoints") read.unchecked = std::string(line);
+    if (word == "idle") read.idle.emplace_back(line);
     if (word == "embedding") read.embeddings.emplace_back(line);
     if (word == "lora") read.lora_targets.emplace_back(line);
     if (word == "equal" || word == "unlike") {
@@ -89,6 +91,11 @@ Template Template::Read(std::string text) {
     read.stacks[s].runs = calls.find("\n* n" + std::to_string(s) + "\n") != calls.npos ||
                           calls.starts_with("* n" + std::to_string(s) + "\n");
   return read;
+}
+
+bool Template::Trains() const {
+  return std::ranges::any_of(
+      recordings, [](const Recording& recording) { return recording.program.find("infer") == std::string::npos; });
 }
 
 Settings Template::Complete(Settings settings) const {

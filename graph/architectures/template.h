@@ -52,9 +52,13 @@ class Template {
   std::vector<std::pair<std::string, std::string>> limits;  // a length, and the setting that is its most
   std::vector<std::string> checkpoints;                     // paths of what is run again and is no layer of a stack
   std::vector<std::string> embeddings;                      // paths of what takes the inputs (get_input_embeddings)
+  std::vector<std::string> idle;                            // paths of linear layers of no stack that nothing calls
   std::vector<std::string> lora_targets;                    // what peft takes where nothing is said
-  std::string made_with;                                    // "torch 2.10.0, transformers 5.23.0"
-  int64_t period = 1;                                       // layers of a block that repeats
+  // Of gradient_checkpointing_enable() (transformers): "refused", the class does not support it; "nested", what it runs
+  // again has checkpoints itself, which is not recorded; empty: it was recorded.
+  std::string unchecked;
+  std::string made_with;   // "torch 2.10.0, transformers 5.23.0"
+  int64_t period = 1;      // layers of a block that repeats
   std::string every;       // the setting that says that each so-many-th layer is of another kind
   int64_t every_from = 0;  // what is added to a layer's number to count them
   std::vector<Recording> recordings;
@@ -62,6 +66,8 @@ class Template {
   std::pair<std::string, std::string> long_from;
 
   bool OfDiffusers() const { return made_with.find("diffusers") != std::string::npos; }
+  // Whether a training was recorded: the class makes a loss of labels.
+  bool Trains() const;
   // The settings with what the library takes where they say nothing.
   Settings Complete(Settings settings) const;
   // The first expression that must be a whole number and is none; null: all are.

@@ -122,6 +122,7 @@ struct Facts {
   std::optional<bool> training;  // whether the file is of model.train() or of model.eval()
   std::optional<std::vector<RecordedTensor>> parameters, buffers;  // all of them
   std::optional<std::vector<std::string>> functions;     // classes of torch.autograd.Function that the forward called
+  std::vector<std::string> idle;                         // paths of linear layers of no stack that no forward calls
   std::optional<std::vector<std::string>> checkpointed;  // paths of modules that run under torch.utils.checkpoint
   std::optional<RecordedOptimizer> optimizer;
   std::optional<RecordedForward> in_training, in_inference;

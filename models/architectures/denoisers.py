@@ -8,38 +8,16 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
-import re
 from typing import Any
 
 import diffusers
 import torch
 
 from families import Family, PRIMES
+from lists import listed, spread
 
 LATENT = 8  # pixels of a latent's side (AutoencoderKL of all four: four levels)
 EVERYWHERE = tuple((form, mode) for mode in ("train", "infer") for form in ("float32", "half"))
-
-
-def listed(settings: dict[str, Any]) -> dict[str, Any]:
-    """block_out_channels_0, block_out_channels_1 ... become the list that the class takes."""
-    out: dict[str, Any] = {}
-    for key, value in settings.items():
-        of = re.fullmatch(r"(.*)_(\d+)", key)
-        if of is None:
-            out[key] = value
-        else:
-            out.setdefault(of[1], []).append(value)
-    for key in [key for key in out if key.endswith("_count")]:
-        if out.pop(key) == 0:
-            out[key.removesuffix("_count")] = ()
-    return out
-
-
-def spread(key: str, value: Any) -> dict[str, Any]:
-    """The way back, as graph/architectures reads a config.json: of a list each item and its length."""
-    if not isinstance(value, (list, tuple)):
-        return {key: value}
-    return {**{f"{key}_{n}": item for n, item in enumerate(value)}, f"{key}_count": len(value)}
 
 
 class Config(dict):

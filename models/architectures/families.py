@@ -9,6 +9,8 @@ import transformers
 
 RECORDINGS = tuple((form, mode) for mode in ("train", "checkpointed", "infer") for form in ("float32", "half"))
 
+INFERENCE = tuple((form, mode) for form, mode in RECORDINGS if mode == "infer")
+
 HALVES = tuple((form, mode) for form, mode in RECORDINGS if form == "half")  # PyTorch's grouped_mm takes no other on meta
 
 
@@ -26,7 +28,7 @@ class Family:
     capability: tuple[int, int] | None = None  # of the card, where the code asks for it
     variants: dict[str, dict[str, Any]] = dataclasses.field(default_factory=lambda: {"": {}})
     requires: dict[str, Any] = dataclasses.field(default_factory=dict)  # settings that are recorded so, and no other way
-    let: dict[str, str] = dataclasses.field(default_factory=dict)
+    let: dict[str, str] = dataclasses.field(default_factory=dict)  # "a or b": b where a, rounded down, is no whole number
     defaults: dict[str, str] = dataclasses.field(default_factory=dict)  # of settings that the class knows nothing of; "": it does not run without
     dims: dict[str, int] = dataclasses.field(default_factory=lambda: {"sequence": 512})  # free lengths, and usual ones
     limits: tuple[tuple[str, str], ...] = (("sequence", "max_position_embeddings"),)  # no null: the most that a length may be
@@ -38,6 +40,7 @@ class Family:
     window: dict[str, Any] = dataclasses.field(default_factory=dict)  # the setting of a sliding window that `draw` makes narrow: what hides nothing
     masks_from: str = ""  # the sequence from which on it hides something, where that is not the setting itself
     in_fp32: tuple[str, ...] = ()  # of what is given, in a model in halves, too
+    checkpoints: str = ""  # why gradient_checkpointing_enable() has no recording: "refused" by the class, or one "nested" in another
     unnamed: tuple[str, ...] = ()  # settings and lengths that count by `let` alone
 
     def taken(self) -> list[str] | None:
@@ -284,6 +287,57 @@ def words_of_pair(random: Any, number: int) -> tuple[dict[str, Any], dict[str, i
             "vision_image_size": pictures["vision_patch_size"] * side * 2, "mm_tokens_per_image": side * side, "image_token_id": 3}, lengths
 
 
+def words_of_pixtral(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
+    """The same with a tower whose heads a rotation takes in quarters."""
+    text, lengths = decoder(random, number)
+    pictures, _ = paired(True)(random, number)
+    vision = {key: value for key, value in pictures.items() if key.startswith("vision_")}
+    return {**{f"text_{key}": value for key, value in text.items()}, **vision, "vision_hidden_size": 2 * vision["vision_hidden_size"]}, lengths
+
+
+@dataclasses.dataclass
+class Flat(Pair):
+    """Words and pictures; the config.json has the settings of the words beside vision_config."""
+
+    root: tuple[str, ...] = ("tie_word_embeddings",)
+
+    def configured(self, settings: dict[str, Any]) -> Any:
+        nested: dict[str, Any] = {"text_config": {}, "vision_config": {}}
+        for key, value in settings.items():
+            if key.startswith("vision_"):
+                nested["vision_config"][key.removeprefix("vision_")] = value
+            else:
+                (nested if key in self.root else nested["text_config"])[key] = value
+        return Beside(getattr(transformers, self.config)(**self.rotated(nested)))
+
+    def rotated(self, nested: dict[str, Any]) -> dict[str, Any]:
+        """The shares of a head that turn with time, rows and columns: 2, 3 and 3 eighths, as in each published config.json."""
+        text = nested["text_config"]
+        if "hidden_size" in text and "num_attention_heads" in text:
+            share = text["hidden_size"] // text["num_attention_heads"] // 16
+            text["rope_parameters"] = {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [2 * share, 3 * share, 3 * share]}
+        return nested
+
+
+class Beside(Nested):
+    """hidden_size is that of its text_config, too."""
+
+    def __getattr__(self, key: str) -> Any:
+        if key.startswith("vision_"):
+            return getattr(self.config.vision_config, key.removeprefix("vision_"))
+        return getattr(self.config if hasattr(self.config, key) else self.config.text_config, key)
+
+
+def words_of_qwen_vl(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
+    text, lengths = decoder(random, number)
+    del text["head_dim"]
+    text["hidden_size"] = text["num_attention_heads"] * 16 * (5, 7, 3, 11, 13)[number]
+    drawn = random.sample(PRIMES, 3)
+    heads = (3, 2, 5, 4, 7)[number]
+    return {**text, "vision_hidden_size": heads * 4 * drawn[0], "vision_intermediate_size": 5 * drawn[1], "vision_depth": (5, 4, 7, 6, 4)[number],
+            "vision_num_heads": heads, "vision_patch_size": (4, 6, 8, 10, 12)[number], "vision_out_hidden_size": 3 * drawn[2]}, lengths
+
+
 EXPERTS = (2, 3, 2, 3, 2)
 WIDE = {"hidden_size": lambda s: 8 * s["hidden_size"], "intermediate_size": lambda s: 8 * s["intermediate_size"]}  # grouped_mm wants whole 16 bytes
 ROUTED = {"num_local_experts": lambda s: 11 + s["num_hidden_layers"], "num_experts_per_tok": lambda s: EXPERTS[s["num_hidden_layers"] - 4]}
@@ -376,6 +430,9 @@ FAMILIES = [
     encoder("bert", "Bert", "words", bert, filled, requires=BERT, stacks=(("bert.encoder.layer", "num_hidden_layers"),), lora=QUERY),
     encoder("roberta", "Roberta", "classify", roberta, labels, requires=BERT, stacks=(("roberta.encoder.layer", "num_hidden_layers"),), lora=QUERY),
     encoder("roberta", "Roberta", "words", roberta, filled, requires=BERT, stacks=(("roberta.encoder.layer", "num_hidden_layers"),), lora=QUERY),
+    *(Family(f"{name}-features", classes, classes[0], f"{title}Config", draw, labels, stacks=(("encoder.layer", "num_hidden_layers"),), requires=BERT, lora=QUERY,
+             recordings=INFERENCE)  # what makes a loss of the features is no part of it
+      for name, title, draw, classes in (("bert", "Bert", bert, ("BertModel",)), ("roberta", "Roberta", roberta, ("RobertaModel", "XLMRobertaModel")))),
     encoder("distilbert", "DistilBert", "classify",
             renamed({"hidden_size": "dim", "intermediate_size": "hidden_dim", "num_attention_heads": "n_heads", "num_hidden_layers": "n_layers"},
                     "num_key_value_heads", "head_dim", settings={"num_labels": lambda s: 2}), labels,
@@ -410,6 +467,17 @@ FAMILIES = [
          every="text_sliding_window_pattern 1", window={"text_sliding_window": WIDEST}, limits=(("sequence", "text_max_position_embeddings"),),
          requires={"text_attention_dropout": 0.0, "text_attention_bias": False, "text_tie_word_embeddings": True, "vision_attention_dropout": 0.0, "vision_vision_use_head": False},
          defaults={"text_sliding_window_pattern": "6"}, let={"grid": "vision_image_size/vision_patch_size"}, unnamed=("image_token_id",), lora=()),
+    Pair("mistral3-words", ("Mistral3ForConditionalGeneration",), "Mistral3ForConditionalGeneration", "Mistral3Config", words_of_pixtral, words,
+         stacks=(("model.language_model.layers", "text_num_hidden_layers"), ("model.vision_tower.transformer.layers", "vision_num_hidden_layers")),
+         limits=(("sequence", "text_max_position_embeddings"),),
+         requires={"text_attention_dropout": 0.0, "text_sliding_window": None, "tie_word_embeddings": False, "vision_attention_dropout": 0.0,
+                   "vision_feature_layer": -1, "multimodal_projector_bias": False, "spatial_merge_size": 2},
+         defaults={"tie_word_embeddings": "false"},  # the class has true, and from_pretrained ties no head that the checkpoint has
+         let={"grid": "vision_image_size/vision_patch_size"}, lora=()),
+    Flat("qwen2_5_vl-words", ("Qwen2_5_VLForConditionalGeneration",), "Qwen2_5_VLForConditionalGeneration", "Qwen2_5_VLConfig", words_of_qwen_vl, words,
+         stacks=(("model.language_model.layers", "num_hidden_layers"), ("model.visual.blocks", "vision_depth")), variants=TIED,
+         requires={"attention_dropout": 0.0, "use_sliding_window": False, "vision_in_channels": 3, "vision_spatial_merge_size": 2, "vision_temporal_patch_size": 2},
+         let={"rotary_share": "hidden_size/num_attention_heads/16"}, lora=()),
     encoder("vit", "ViT", "image", vit_settings, pictured, stacks=(("vit.layers", "num_hidden_layers"),), dims={}, limits=(),
             requires={"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "qkv_bias": True},
             let={"grid": "image_size/patch_size"}, lora=()),

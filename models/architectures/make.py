@@ -9,6 +9,7 @@ import importlib.metadata
 import json
 import pathlib
 import random
+import re
 import sys
 import warnings
 
@@ -21,6 +22,8 @@ from torch.utils import _pytree  # noqa: E402
 
 import denoisers  # noqa: E402
 import expand  # noqa: E402
+import pictures  # noqa: E402
+from blocks import stack_of  # noqa: E402
 from expressions import Names, Unfit  # noqa: E402
 from families import FAMILIES  # noqa: E402
 from write import Point, Variant, Writer  # noqa: E402
@@ -149,7 +152,19 @@ def embeddings_of(family, settings):
     return [path for path, module in model.named_modules() if module._forward_hooks]
 
 
-def head(family, variant, points, names, checkpoints):
+def idle_of(family, settings, facts):
+    """Linear layers that are of no stack and that no call reads: packed and adapted all the same."""
+    read = set()
+    for program in facts["programs"].values():
+        numbers = set(re.findall(r'"%(\d+)"', json.dumps(program["calls"])))
+        read |= {name for name, value in program["stored"] if str(value) in numbers}
+    with torch.device("meta"):
+        model = family.build(settings)
+    return [path for path, module in model.named_modules()
+            if type(module) is torch.nn.Linear and f"{path}.weight" not in read and stack_of(path, family.stacks) is None]
+
+
+def head(family, variant, points, names, checkpoints, idle):
     groups = "num_attention_heads", "num_key_value_heads"
     return [
         "vramplan template 2",
@@ -158,7 +173,7 @@ def head(family, variant, points, names, checkpoints):
         *([f"whole {'/'.join(groups)}"] if set(groups) <= set(points[0]) else []),
         *(f"whole {quotient}" for quotient in family.wholes),
         *family.relations,
-        *(f"let {key} {text}" for key, text in family.let.items()),
+        *(f"let {key} {one}" for key, text in family.let.items() for one in text.split(" or ")),
         *(f"when {key} {json.dumps(value)}" for key, value in {**family.requires, **variant}.items()
           if key not in dict(family.limits).values() and key not in family.window),
         *(f"stack {prefix} {key}" for prefix, key in family.stacks),
@@ -169,7 +184,9 @@ def head(family, variant, points, names, checkpoints):
         *(f"most {key} {limit}" for key, limit in family.limits),
         *(f"long sequence {family.masks_from or key}" for key in family.window),
         *(f"embedding {path}" for path in embeddings_of(family, points[0])),
+        *(f"idle {path}" for path in idle),
         *(f"lora {target}" for target in family.lora),
+        *(f"checkpoints {word}" for word in [family.checkpoints] if word),
         "made with " + ", ".join(f"{p} {importlib.metadata.version(p)}" for p in ("torch", family.library)),
     ]
 
@@ -194,7 +211,7 @@ def make(family, variant):
         recorded.append({(form, mode): record(family, form, mode, whole, lengths) for form, mode in family.modes()})
         scope = {**whole, **lengths}
         for key, text in family.let.items():
-            scope[key] = expand.evaluate(text, scope)
+            scope[key] = expand.evaluate(text.split(" or ")[0], scope)
         environments.append({k: v for k, v in scope.items() if isinstance(v, int) and not isinstance(v, bool) and k not in family.unnamed})
         if any(settings[key] % family.period for _, key in family.stacks):
             raise Unfit("layers that are no multiple of the period")
@@ -218,12 +235,13 @@ def make(family, variant):
     prove(lines, variants, model, environments[-1], counts[-1], kinds[-1], recorded[-1])
     wholes = [{**settings, **family.requires, **variant} for settings, _ in points[:-1]]
     checkpoints = checkpoints_of(family, wholes[0], points[0][1])
-    return [*head(family, variant, wholes, names, checkpoints), *(f"recording {v.letter} {v.form} {v.program}" for v in variants), *lines]
+    idle = idle_of(family, wholes[0], recorded[0]["half", "infer"])
+    return [*head(family, variant, wholes, names, checkpoints, idle), *(f"recording {v.letter} {v.form} {v.program}" for v in variants), *lines]
 
 
 if __name__ == "__main__":
     failed = False
-    for family in [*FAMILIES, *denoisers.FAMILIES]:
+    for family in [*FAMILIES, *pictures.FAMILIES, *denoisers.FAMILIES]:
         if sys.argv[1:] and family.name not in sys.argv[1:]:
             continue
         for tag, variant in family.variants.items():

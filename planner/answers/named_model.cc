@@ -5,6 +5,7 @@
 
 #include "graph/architectures/last_token.h"
 #include "graph/architectures/liger.h"
+#include "graph/architectures/linear_layers.h"
 #include "graph/architectures/named.h"
 #include "graph/onnx/load.h"
 
@@ -133,6 +134,26 @@ Status CheckLengths(const NamedModel& model, const BindOptions& bind) {
   return Done();
 }
 
+// --image is the lengths of pictures, or the one of pictures that are as high as they are wide.
+Status TakeImage(const NamedModel& model, BindOptions* bind) {
+  if (!bind->image) return Done();
+  const auto [height, width] = std::pair(bind->image->height, bind->image->width);
+  if (HasLength(model, "height") && HasLength(model, "width")) {
+    bind->dims.try_emplace("height", height);
+    bind->dims.try_emplace("width", width);
+  } else if (HasLength(model, "image") && height == width) {
+    bind->dims.try_emplace("image", height);
+  } else {
+    const bool square = HasLength(model, "image");
+    return Error{ErrorCode::kUsage, "--image",
+                 square ? model.of_class + " was recorded with pictures that are as high as they are wide"
+                        : model.of_class + " has no pictures whose size is free",
+                 square ? "type --image " + std::to_string(std::max(height, width)) : "leave it out"};
+  }
+  bind->image.reset();
+  return Done();
+}
+
 // A graph that has the inputs of a program and otherwise its facts alone.
 Graph CarrierOf(const RecordedProgram& program) {
   Graph graph;
@@ -178,6 +199,23 @@ QuantizedTypes TypesOfPacked(const Question& question) {
   return types;
 }
 
+// The layers of mixtures of experts are no modules of their own in transformers 5, but parameters of one, for which peft's
+// all-linear makes adapters beside those of the linear layers (peft/utils/transformers_weight_conversion.py).
+Status CheckExperts(const Question& question, const Lora& lora, const Facts& facts) {
+  const auto& program = facts.training_program ? facts.training_program : facts.inference_program;
+  const bool has_experts = program && std::ranges::any_of(program->calls, [](const RecordedProgram::Call& call) {
+                             return call.target == "aten._grouped_mm.default";
+                           });
+  if (!has_experts || std::ranges::find(lora.targets, "all-linear") == lora.targets.end()) return Done();
+  std::vector<std::string> names;
+  for (const std::string& path : PackedModules(facts, MakesWords(question.named->of_class), {}))
+    if (std::ranges::find(names, LastName(path)) == names.end()) names.push_back(LastName(path));
+  std::string others;
+  for (const std::string& name : names) others += (others.empty() ? "" : "+") + name;
+  return NotModelled("--lora", "adapters of experts run, which peft's all-linear makes,",
+                     "type --lora " + std::to_string(lora.rank) + ",target=" + others);
+}
+
 // --lora, --quant and --liger. `checks`: each layer is a checkpoint; gradient_checkpointing_enable() and peft make what the embeddings
 // return require a gradient then.
 Status Adapt(const Question& question, bool checks, Facts* facts) {
@@ -193,6 +231,7 @@ Status Adapt(const Question& question, bool checks, Facts* facts) {
   if (question.lora) {
     Lora lora = *question.lora;
     if (lora.targets.empty()) lora.targets = model.templates.lora_targets;
+    if (const Status known = CheckExperts(question, lora, *facts); !known.ok()) return known;
     const std::vector<std::string>& leaves = checks ? model.templates.embeddings : std::vector<std::string>();
     const PackedLayers of_bitsandbytes{packed, question.quant && !question.quant->eight()};
     if (const Status added = AddLora(lora, of_bitsandbytes, leaves, AdaptersIn(question), facts); !added.ok()) {
@@ -205,6 +244,18 @@ Status Adapt(const Question& question, bool checks, Facts* facts) {
     if (const Status done = Quantize(*question.quant, TypesOfPacked(question), packed, facts); !done.ok()) return done;
   }
   return question.liger ? UseLiger(model.of_class, facts) : Done();
+}
+
+// --checkpoint all of a class whose gradient_checkpointing_enable() raises (modeling_utils.py, supports_gradient_checkpointing
+// is false) or makes checkpoints within checkpoints (transformers 5.23: SwinStage and SwinLayer).
+Status CheckSwitched(const NamedModel& model) {
+  if (model.templates.unchecked.empty()) return Done();
+  const bool refused = model.templates.unchecked == "refused";
+  return Error{ErrorCode::kUsage, "--checkpoint",
+               refused ? model.of_class + " does not support gradient checkpointing (" + model.templates.made_with + ")"
+                       : "how checkpoints within checkpoints run, as gradient_checkpointing_enable() makes them of " +
+                             model.of_class + ", is not modelled",
+               "leave it out, or type --checkpoint MODULE of modules that the script itself wraps"};
 }
 
 // --weights: the precision that it stands for, and what it does not go with.
@@ -310,6 +361,7 @@ Status TakeNamed(Question* question) {
       checkpoint.push_back(path);
       continue;
     }
+    if (const Status switched = CheckSwitched(*question->named); !switched.ok()) return switched;
     const std::vector<std::string> every = EveryLayer(*question->named);
     checkpoint.insert(checkpoint.end(), every.begin(), every.end());
   }
@@ -345,11 +397,7 @@ Result<Graph> GraphOf(const Question& question, BindOptions* bind, std::map<std:
                       Notes* notes) {
   if (question.named == nullptr) return Load(question.model, notes);
   const bool trains = question.spec.mode == Mode::kTrain;
-  if (bind->image && HasLength(*question.named, "height") && HasLength(*question.named, "width")) {
-    bind->dims.try_emplace("height", bind->image->height);
-    bind->dims.try_emplace("width", bind->image->width);
-    bind->image.reset();
-  }
+  if (const Status taken = TakeImage(*question.named, bind); !taken.ok()) return taken.error();
   if (const Status known = CheckLengths(*question.named, *bind); !known.ok()) return known.error();
   std::map<std::string, int64_t> lengths(bind->dims.begin(), bind->dims.end());
   const bool checks = trains && ChecksEveryLayer(*question.named, question.spec.checkpoint);

@@ -94,6 +94,11 @@ Remedy RemedyOf(std::string typed, const CardFit& fit) {
           fit.largest.largest_batch};
 }
 
+// Whether --checkpoint all is refused of it.
+bool HasNoSwitch(const Question& question) {
+  return question.named != nullptr && !question.named->templates.unchecked.empty();
+}
+
 struct Change {
   bool checkpoints = false, eight_bits = false, adapters = false, packed = false;
   bool halves = false;  // --precision amp-fp16: diffusers' scripts freeze the base in halves then
@@ -103,7 +108,8 @@ struct Change {
   // False: the question has that already.
   bool Apply(Question* question) const {
     TrainingSpec& spec = question->spec;
-    if ((checkpoints && !spec.checkpoint.empty()) || (packed && question->quant)) return false;
+    if ((checkpoints && (!spec.checkpoint.empty() || HasNoSwitch(*question))) || (packed && question->quant))
+      return false;
     if (eight_bits && spec.optimizer != Optimizer::kAdam && spec.optimizer != Optimizer::kAdamW) return false;
     if (adapters && question->lora && !packed) return false;  // what is left of it is a change of its own
     if (checkpoints) spec.checkpoint = {"all"};
@@ -145,7 +151,7 @@ std::vector<Remedy> OnMoreCards(const Question& question, const Before& before) 
   const Strategy strategy = IsDeepspeed(question.spec.strategy) ? question.spec.strategy : Strategy::kFsdp2;
   int most = kMost;  // worth a look
   for (const bool checkpoints : {false, true}) {
-    if (checkpoints && !question.spec.checkpoint.empty()) break;
+    if (checkpoints && (!question.spec.checkpoint.empty() || HasNoSwitch(question))) break;
     const auto with = [&](int power) {
       Question changed = question;
       changed.spec.strategy = strategy;

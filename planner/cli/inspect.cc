@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/architectures/named.h"
 #include "graph/lift/lift.h"
 #include "graph/shapes/bounds.h"
 #include "graph/shapes/branches.h"
@@ -72,7 +73,9 @@ Result<Outcome> RunInspect(const Options& options, const Style& style, Probe* /*
   const bool must_lift = options.dump != Dump::kNone || !options.why.empty();
   BindOptions bind = options.bind;
   std::map<std::string, int64_t> usual;
-  Result<Graph> graph = GraphOf(options, &bind, &usual, &inspection.notes);
+  Options asked = options;
+  if (asked.named != nullptr && !asked.named->templates.Trains()) asked.spec.mode = Mode::kInfer;
+  Result<Graph> graph = GraphOf(asked, &bind, &usual, &inspection.notes);
   if (!graph.ok()) return graph.error();
   inspection.graph = *std::move(graph);
   inspection.is_named = options.named != nullptr;
@@ -95,6 +98,7 @@ Result<Outcome> RunInspect(const Options& options, const Style& style, Probe* /*
   }
   if (inspection.shapes) {
     LiftOptions lift;
+    lift.put_back.training = asked.spec.mode == Mode::kTrain;
     if (options.dump == Dump::kPasses) lift.counts = &inspection.passes;
     if (!options.why.empty()) {
       if (inspection.is_named)

@@ -79,6 +79,13 @@ phi-4-mini full 1 sequence=512 checkpoint|phi-4-mini lora 2 sequence=256 on=qkv_
 stablelm-2-1.6b full 2 sequence=256|stablelm-2-1.6b lora 1 sequence=512 checkpoint|stablelm-2-1.6b amp 2 sequence=128|stablelm-3b-4e1t infer 1 sequence=256
 gemma-3-4b full 1 sequence=256 checkpoint|gemma-3-4b lora 1 sequence=512 on=q_proj+v_proj|gemma-3-4b qlora 1 sequence=512 checkpoint on=q_proj+v_proj|gemma-3-4b infer 1 sequence=256
 gemma-3-4b amp 1 sequence=256|gemma-3-12b qlora-bf16 1 sequence=256 checkpoint on=q_proj+v_proj|gemma-3-27b nf4 1 sequence=256|gemma-3-4b full 1 sequence=1200
+gpt-neo-125m full 4 sequence=256|gpt-neo-125m amp 4 sequence=512|gpt-neo-1.3b lora 1 sequence=512 checkpoint|gpt-neo-1.3b infer 2 sequence=512
+mistral-small-3.1-24b lora 1 sequence=512 checkpoint on=q_proj+v_proj|mistral-small-3.1-24b qlora-bf16 1 sequence=512 on=all-linear|mistral-small-3.1-24b infer 1 sequence=512
+qwen2.5-vl-3b full 1 sequence=256 checkpoint|qwen2.5-vl-3b lora 1 sequence=512 on=q_proj+v_proj|qwen2.5-vl-7b qlora 1 sequence=512 checkpoint on=all-linear|qwen2.5-vl-3b amp 1 sequence=256|qwen2.5-vl-7b infer 1 sequence=512
+resnet-50 full 16|resnet-50 amp 32|resnet-18 full 32|resnet-152 full 8 image=384|resnet-50 infer 32
+convnext-tiny full 16|convnext-base amp 8|convnext-tiny infer 32 image=384
+swin-tiny full 8|swin-base amp 8|swin-base-384 infer 8|deit-small full 32 checkpoint
+all-minilm-l6-v2 infer 64 sequence=256|bge-large-en-v1.5 infer 16 sequence=512|multilingual-e5-base infer 8 sequence=256
 llama-3.2-1b full 2 sequence=512 liger|llama-3.2-1b full 4 sequence=256 checkpoint liger|llama-3.2-1b lora 2 sequence=512 liger|llama-3.2-1b qlora-amp 4 sequence=256 liger
 qwen2.5-0.5b amp 4 sequence=512 liger|qwen2.5-0.5b full 2 sequence=256 fp32 liger|qwen2.5-0.5b lora-amp 2 sequence=512 liger|qwen3-0.6b full 2 sequence=256 liger|qwen3-0.6b amp 2 sequence=128 liger
 qwen3-1.7b qlora 1 sequence=512 liger|mistral-7b-v0.3 qlora 2 sequence=512 checkpoint liger|phi-3-mini-4k full 1 sequence=256 checkpoint liger|smollm3-3b lora-amp 1 sequence=128 bf16 on=all-linear liger

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "graph/architectures/last_token.h"
 #include "graph/architectures/named.h"
 #include "tests/support/command_line.h"
@@ -32,6 +34,28 @@ TEST_CASE("quantization: all linear layers but the output layer, tied ones and w
     return facts;
   }();
   CHECK(PackedModules(none, true, {}).empty());
+}
+
+// What brings pictures to the words is linear, of no stack, and not called: bitsandbytes packs each torch.nn.Linear.
+TEST_CASE("quantization: linear layers that words alone do not run are packed, and tables of embeddings are not") {
+  const Facts facts = FactsOf("mistral-small-3.1-24b", true);
+  const std::vector<std::string> packed = PackedModules(facts, true, {});
+  const std::string projector = "model.multi_modal_projector.";
+  for (const char* layer : {"patch_merger.merging_layer", "linear_1", "linear_2"})
+    CHECK(std::ranges::count(packed, projector + layer) == 1);
+  CHECK(packed.size() == size_t{40} * 7 + size_t{24} * 7 + 3);
+}
+
+// Its class is no torch.nn.Linear, though its forward is torch.nn.functional.linear.
+TEST_CASE("quantization: the router of a mixture of experts is not packed") {
+  const Result<std::optional<NamedModel>> found = FindNamed("qwen3-30b-a3b", "");
+  REQUIRE(found);
+  std::map<std::string, int64_t> lengths = {{"sequence", 32}};
+  const Result<Facts> facts = FactsOf(**found, &lengths, "train", "bfloat16");
+  REQUIRE(facts);
+  const std::vector<std::string> packed = PackedModules(*facts, true, {});
+  CHECK(packed.size() == size_t{48} * 4);
+  CHECK(std::ranges::count(packed, "model.layers.0.mlp.gate") == 0);
 }
 
 TEST_CASE("quantization: a packed weight has half a byte an element, and its state stands beside it") {

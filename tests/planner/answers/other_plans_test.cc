@@ -175,8 +175,18 @@ TEST_CASE("other plans: what does not go together is refused in one line") {
       {"fit sdxl --lora 4 --quant nf4 --gpu t4", "how diffusers packs weights is not modelled"},
       {"fit flux-dev --lora 4 --strategy fsdp2 --gpus 2 --gpu t4", "how fsdp2 shards a model of diffusers"},
       {"fit sd-1.5 --image 1000 --gpu t4", "height=1000 is no multiple of 64 (hint: type --dim height=1024)"},
+      {"fit resnet-50 --image 400 --gpu t4", "image=400 is no multiple of 32 (hint: type --dim image=416)"},
+      {"fit resnet-50 --image 256x384 --gpu t4", "pictures that are as high as they are wide (hint: type --image 384)"},
+      {"fit vit-base-patch16-224 --image 384 --gpu t4", "ViTForImageClassification has no pictures whose size is free"},
+      {"fit qwen3-30b-a3b --lora 8,target=all-linear --gpu t4",
+       "how adapters of experts run, which peft's all-linear makes, is not modelled (hint: type --lora "
+       "8,target=q_proj+k_proj+v_proj+o_proj)"},
       {"fit gpt2 --sequences 4 --gpu t4", "it is for a model that serves"},
       {"fit bert-base-uncased --mode serve --gpu t4", "how BertForMaskedLM serves is not modelled"},
+      {"fit resnet-50 --checkpoint all --gpu t4",
+       "ResNetForImageClassification does not support gradient checkpointing"},
+      {"fit swin-tiny --checkpoint all --gpu t4", "how checkpoints within checkpoints run"},
+      {"fit bge-base-en-v1.5 --gpu t4", "BertModel makes features and no loss"},
       {"fit MODELS/mlp.onnx --mode serve --gpu t4", "it is for a named model"},
       {"fit llama-3.2-1b --strategy ddp --gpus 2 --mode infer --gpu t4", "it is for a training"},
   };

@@ -65,5 +65,14 @@ TEST_CASE("inspect --why: what there is not") {
   }
 }
 
+// BertModel has no loss, so there is no training to show.
+TEST_CASE("inspect: a named model that is recorded in inference alone is shown so") {
+  const Said said = Do("inspect all-minilm-l6-v2");
+  CHECK(said.exit_code == 0);
+  CHECK(said.out.find(" of 0 calls") == std::string::npos);
+  CHECK(said.out.find("22713216 parameters") != std::string::npos);
+  CHECK(said.out.find("cross_entropy") == std::string::npos);
+}
+
 }  // namespace
 }  // namespace vramplan::testing

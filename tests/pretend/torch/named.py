@@ -96,7 +96,7 @@ elif loads:
     load()
 trains = not generates and method not in ("infer", "nf4", "int8")
 if title.endswith("ImageClassification"):
-    size = lengths.get("image", 224 if title.startswith("Dinov2") else config.image_size)
+    size = lengths.get("image", 224 if title.startswith("Dinov2") else getattr(config, "image_size", 224))
     data = {"pixel_values": torch.zeros(batch, 3, size, size, device="cuda", dtype=model.dtype)}
 elif title in ("CLIPModel", "SiglipModel"):
     size = config.vision_config.image_size
