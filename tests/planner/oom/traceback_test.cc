@@ -20,7 +20,7 @@ TEST_CASE("out-of-memory messages: the traceback says in which part of the run")
     const char* at;
     std::string frames;
   };
-  const std::string own = "  File \"/home/a/train.py\", line 7, in epoch\n    call()\n";
+  const std::string own = "  File \"src/train.py\", line 7, in epoch\n    call()\n";
   const std::vector<Row> rows = {
       {RunPart::kOptimizer, "train.py:7, in epoch", own + kTorch + "optim/adamw.py\", line 243, in step\n"},
       {RunPart::kBackward, "train.py:7, in epoch", own + kTorch + "_tensor.py\", line 625, in backward\n"},
@@ -36,12 +36,11 @@ TEST_CASE("out-of-memory messages: the traceback says in which part of the run")
        own + "  File \"train.py\", line 9, in test_training\n" + kTorch +
            "nn/modules/linear.py\", line 125, in forward\n"},
       {RunPart::kSaving, "train.py:7, in epoch", own + kTorch + "serialization.py\", line 970, in save\n"},
-      {RunPart::kServing, "",
-       "  File \"/opt/lib/python3.12/dist-packages/vllm/v1/worker/gpu_worker.py\", line 3, in run\n"},
+      {RunPart::kServing, "", "  File \"python3.12/dist-packages/vllm/v1/worker/gpu_worker.py\", line 3, in run\n"},
       {RunPart::kUnknown, "train.py:7, in epoch", own},
       // IPython writes frames so.
       {RunPart::kBackward, "",
-       "File /opt/lib/python3.11/site-packages/torch/_tensor.py:625, in Tensor.backward(self, gradient)\n"},
+       "File /usr/lib/python3.11/site-packages/torch/_tensor.py:625, in Tensor.backward(self, gradient)\n"},
       {RunPart::kUnknown, "", ""},
   };
   for (const Row& row : rows) {
