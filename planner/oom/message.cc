@@ -152,10 +152,14 @@ RunPart PartOfGraph(std::string_view lower) {
                                                                                               : RunPart::kUnknown;
 }
 
-// What is raised has its class in front of it.
+// What is raised has its class in front of it; what a script caught it logs with words of its own.
 bool IsRaised(std::string_view in_front) {
+  constexpr std::string_view kCaught[] = {"warning:", "with exception:", "caught", " failed: ", "skipping "};
+  constexpr size_t kNear = 96;
   while (in_front.ends_with(' ')) in_front.remove_suffix(1);
-  return in_front.ends_with("error:") || in_front.ends_with("exception:");
+  if (in_front.ends_with("error:")) return true;
+  in_front.remove_prefix(in_front.size() - std::min(in_front.size(), kNear));
+  return std::ranges::none_of(kCaught, [&](std::string_view words) { return in_front.find(words) != in_front.npos; });
 }
 
 // In a container the message names this process by its number, like the others: it is the one that holds what PyTorch
@@ -240,7 +244,7 @@ OutOfMemory ReadAt(std::string_view line, std::string_view lower, const Place& p
     for (const std::string_view other : {"file-rss:", "shmem-rss:"})
       *message.in_use += words.SizeAfter(other).value_or(Bytes());
   }
-  message.failure = FailureIn(line, place.at);
+  if (message.raised) message.failure = FailureIn(line, place.at);
   if (form.kind == "tensorflow") {
     ReadShape(words, &message);
     const RunPart part = PartOfGraph(LowerCase(message.node));
@@ -268,6 +272,9 @@ std::string_view Name(MemoryPlace place) {
 }
 
 namespace {
+
+// What a message of PyTorch since 2.1 has that is whole; of older ones none has as many.
+constexpr int kNumbersOfWhole = 7;
 
 // How many numbers a message has.
 int NumbersOf(const OutOfMemory& message) {
@@ -309,7 +316,8 @@ Result<OutOfMemory> ReadLine(std::string_view subject, const std::string& line) 
 
 Result<OutOfMemory> ReadOutOfMemory(std::string_view subject, std::string_view text) {
   Result<OutOfMemory> message = ReadLine(subject, Unwrapped(text));
-  if (text.find('\n') == text.npos || (message.ok() && message->kind != "pytorch" && message->tried)) return message;
+  const bool other = message.ok() && message->kind != "pytorch" && message->tried;
+  if (text.find('\n') == text.npos || other || (message.ok() && NumbersOf(*message) >= kNumbersOfWhole)) return message;
   // What was broken at a width, within words and numbers.
   Result<OutOfMemory> joined = ReadLine(subject, Unwrapped(text, /*within_words=*/true));
   if (!joined.ok() || joined->kind != "pytorch") return message;

@@ -27,6 +27,10 @@ std::string_view Number(std::string_view text) {
   return text.substr(0, static_cast<size_t>(std::ranges::find_if_not(text, IsDecimal) - text.begin()));
 }
 
+std::string_view NameAt(std::string_view text) {
+  return text.substr(0, static_cast<size_t>(std::ranges::find_if_not(text, IsName) - text.begin()));
+}
+
 // `File "F", line N, in NAME` or `File F:N, in NAME(`, at the beginning of `text`; no file: neither.
 Frame FrameAt(std::string_view text) {
   constexpr std::string_view kFile = "File ", kLine = "\", line ", kIn = ", in ";
@@ -42,21 +46,40 @@ Frame FrameAt(std::string_view text) {
   text.remove_prefix(frame.number.size());
   if (frame.number.empty() || !text.starts_with(kIn)) return {};
   text.remove_prefix(kIn.size());
-  frame.function = text.substr(0, static_cast<size_t>(std::ranges::find_if_not(text, IsName) - text.begin()));
+  frame.function = NameAt(text);
+  return frame;
+}
+
+// Of rich: `/src/train.py:700 in epoch`, where `colon` stands; no file: it is none.
+Frame RichFrameAt(std::string_view text, size_t colon) {
+  constexpr std::string_view kIn = " in ";
+  Frame frame;
+  const size_t blank = text.find_last_of(" \"", colon);
+  const size_t begin = blank == text.npos ? 0 : blank + 1;
+  frame.number = Number(text.substr(colon + 1));
+  const std::string_view rest = text.substr(colon + 1 + frame.number.size());
+  if (frame.number.empty() || !rest.starts_with(kIn)) return {};
+  frame.file = text.substr(begin, colon - begin);
+  frame.function = NameAt(rest.substr(kIn.size()));
   return frame;
 }
 
 std::vector<Frame> FramesOf(std::string_view text) {
+  constexpr std::string_view kFile = "File ", kRich = ".py:";
   std::vector<Frame> frames;
-  for (size_t at = text.find("File "); at != text.npos; at = text.find("File ", at + 1)) {
-    if (const Frame frame = FrameAt(text.substr(at)); !frame.file.empty()) frames.push_back(frame);
+  for (size_t at = 0; at < text.size(); ++at) {
+    Frame frame;
+    if (text[at] == kFile.front() && text.substr(at).starts_with(kFile)) frame = FrameAt(text.substr(at));
+    if (text[at] == kRich.front() && text.substr(at).starts_with(kRich))
+      frame = RichFrameAt(text, at + kRich.size() - 1);
+    if (!frame.file.empty()) frames.push_back(frame);
   }
   return frames;
 }
 
 bool IsOfLibrary(const Frame& frame) {
   return frame.file.find("-packages/") != frame.file.npos || frame.file.find("/lib/python") != frame.file.npos ||
-         frame.file.starts_with('<');
+         frame.file.find("/bin/") != frame.file.npos || frame.file.starts_with('<');
 }
 
 // "step" of "AdamW.step".
@@ -79,6 +102,8 @@ struct PartRow {
 
 // What comes first counts: a step of the optimizer inside a function called test is one of the optimizer.
 constexpr auto kRunParts = std::to_array<PartRow>({
+    {RunPart::kLoading, "/vllm/", "load_model load_weights"},
+    {RunPart::kLoading, "/deepspeed/__init__.py", "initialize"},
     {RunPart::kServing, "/vllm/", ""},
     {RunPart::kServing, "/sglang/", ""},
     {RunPart::kOptimizer, "/torch/optim/", "step"},
@@ -94,10 +119,15 @@ constexpr auto kRunParts = std::to_array<PartRow>({
     {RunPart::kSaving, "/torch/serialization.py", "save _save"},
     {RunPart::kSaving, "", "save_checkpoint save_model save_pretrained save_state _save_checkpoint save_state_dict"},
     {RunPart::kSaving, "/fsdp/", "_full_post_state_dict_hook _post_state_dict_hook state_dict full_state_dict"},
+    {RunPart::kSaving, "/fsdp/", "_full_pre_state_dict_hook _pre_state_dict_hook"},
+    {RunPart::kSaving, "/torch/nn/modules/module.py", "state_dict"},
     {RunPart::kLoading, "/torch/serialization.py", "load _load load_tensor"},
     {RunPart::kLoading, "/torch/nn/modules/module.py", "to cuda half bfloat16 float _apply load_state_dict"},
     {RunPart::kLoading, "", "from_pretrained load_state_dict load_checkpoint load_model load_pretrained load_weights"},
+    {RunPart::kLoading, "", "_load_state_dict_into_meta_model set_module_tensor_to_device"},
     {RunPart::kLoading, "/safetensors/", ""},
+    {RunPart::kGeneration, "/diffusers/pipelines/", "__call__"},
+    {RunPart::kGeneration, "/diffusers/models/", "decode tiled_decode"},
     {RunPart::kGeneration, "/generation/", "generate _sample _beam_search"},
     {RunPart::kValidation, "/lightning/", "on_advance_end run_validation"},
     {RunPart::kForward, "/torch/nn/modules/", ""},
@@ -151,7 +181,8 @@ RunPart PartByWords(std::string_view text) {
     RunPart part;
     std::string_view words;
   };
-  constexpr auto kWords = std::to_array<Row>({{RunPart::kServing, "vllm"},
+  constexpr auto kWords = std::to_array<Row>({{RunPart::kLoading, "failed to load model"},
+                                              {RunPart::kServing, "vllm"},
                                               {RunPart::kServing, "sglang"},
                                               {RunPart::kSaving, "state_dict() call"},
                                               {RunPart::kLoading, "loading checkpoint shards"}});
@@ -163,23 +194,25 @@ RunPart PartByWords(std::string_view text) {
 }  // namespace
 
 Failure FailureIn(std::string_view line, size_t at) {
-  constexpr std::string_view kBegins = "Traceback (most recent call last)";
+  constexpr std::string_view kBegins = "Traceback (most recent call last)", kWord = "raceback";
   const size_t from = at - std::min(at, kLongestTraceback);
-  std::string_view before = line.substr(from, at - from);
+  std::string around(line.substr(from, at - from + kLongestTraceback));
+  std::ranges::replace(around, '\\', '/');  // paths of Windows
+  const std::string_view text = around;
+  std::string_view before = text.substr(0, at - from);
   if (const size_t begin = before.rfind(kBegins); begin != before.npos) before.remove_prefix(begin);
   std::vector<Frame> frames = FramesOf(before);
   if (frames.empty()) {
-    std::string_view behind = line.substr(at, kLongestTraceback);
-    const size_t begin = behind.find(kBegins);
-    if (begin == behind.npos) return {PartByWords(line.substr(from, at - from + kBehind)), ""};
-    behind.remove_prefix(begin + kBegins.size());
-    frames = FramesOf(behind.substr(0, behind.find(kBegins)));
+    std::string_view behind = text.substr(at - from);
+    const size_t begin = behind.find(kWord);
+    behind.remove_prefix(begin == behind.npos ? behind.size() : begin + kWord.size());
+    frames = FramesOf(behind.substr(0, behind.find(kWord)));
   }
   Failure failure{PartOf(frames), ""};
+  if (failure.part == RunPart::kUnknown) failure.part = PartByWords(text.substr(0, at - from + kBehind));
   for (const Frame& frame : frames) {
     if (IsOfLibrary(frame)) continue;
-    const std::string_view name = frame.file.substr(frame.file.find_last_of("/\\") + 1);
-    failure.at = std::string(name) + ":" + std::string(frame.number);
+    failure.at = std::string(frame.file.substr(frame.file.rfind('/') + 1)) + ":" + std::string(frame.number);
     if (!frame.function.empty() && frame.function.front() != '<') failure.at += ", in " + std::string(frame.function);
   }
   return failure;

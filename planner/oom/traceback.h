@@ -5,7 +5,7 @@
 //   File ".../torch/optim/adamw.py", line 243, in step
 //   torch.OutOfMemoryError: CUDA out of memory. ...
 //
-// Frames are CPython's (`File "F", line N, in NAME`) and IPython's (`File F:N, in NAME(`). What PyTorch calls its parts is
+// Frames are CPython's (`File "F", line N, in NAME`), IPython's (`File F:N, in NAME(`) and rich's (`F.py:N in NAME`). What PyTorch calls its parts is
 // of 2.10; the names of functions that people write are words such as validate or save_checkpoint.
 #pragma once
 

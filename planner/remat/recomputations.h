@@ -66,7 +66,6 @@ class Recomputations {
   void Touch(int32_t stage);
   void Settle();
   double LocalPeak(int32_t stage);
-  void EndAt(int32_t stage, int32_t node, double sign);
 
   const RematProblem& problem_;
   double budget_;

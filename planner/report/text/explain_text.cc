@@ -74,7 +74,7 @@ std::string FailedInText(const Failure& failure) {
     case RunPart::kUnknown:
       return failure.at.empty() ? "" : "it failed at " + failure.at;
     case RunPart::kLoading:
-      text = "while the model was loaded or moved to the card";
+      text = "while the model was loaded, set up or moved to the card";
       break;
     case RunPart::kForward:
       text = "in a forward";
@@ -120,7 +120,9 @@ std::string SmallerText(const ExplainReport& report) {
              "optimizer; "
              "its states are made in the first step, beside what the batch left";
     case RunPart::kGeneration:
-      return "what helps: fewer sequences at once, a shorter prompt or fewer new tokens, packed weights";
+      return "what helps: fewer samples at once, a shorter prompt or fewer new tokens, smaller images, packed weights, "
+             "parts "
+             "of the model on the host (enable_model_cpu_offload)";
     case RunPart::kSaving:
       return "what helps: a state that is gathered on the CPU, by one rank (offload_to_cpu, rank0_only), or saved in "
              "parts "
@@ -197,6 +199,9 @@ std::string ExplainVerdictLine(const ExplainReport& report) {
   return line;
 }
 
+// A request of so many cards is none that a smaller batch would mend.
+constexpr int64_t kManyCards = 64;
+
 // A program of XLA that takes less is not what fills a card.
 constexpr Bytes kSmallProgram = Bytes::GiB(1);
 
@@ -204,6 +209,10 @@ constexpr Bytes kSmallProgram = Bytes::GiB(1);
 std::string AdviceText(const ExplainReport& report) {
   switch (report.cause) {
     case OutOfMemoryCause::kHostMemory:
+      if (report.message.failure.part == RunPart::kLoading)
+        return "what helps: weights of 16 bits, in files that are read in parts (safetensors, low_cpu_mem_usage), and "
+               "fewer "
+               "processes that load at once";
       return "what helps: fewer workers or less prefetching of the data loader, less pinned memory, no offloading; "
              "vramplan fit FILE.onnx --gpu NAME --host says how much RAM a run takes";
     case OutOfMemoryCause::kOnChip:
@@ -216,6 +225,11 @@ std::string AdviceText(const ExplainReport& report) {
              ", a larger share of the card for the server, an 8-bit cache, quantized weights, or more cards";
     case OutOfMemoryCause::kImpossible:
     case OutOfMemoryCause::kBeyondCard:
+      if (report.message.tried && report.message.capacity &&
+          report.message.tried->count() / kManyCards >= report.message.capacity->count())
+        return "that is far more than any batch of a model that fits: a shape is a mistake, most likely (a broadcast, "
+               "indices "
+               "out of range)";
       return "the batch is far too large, attention makes a score matrix over all positions, or a shape is a mistake "
              "(a broadcast, indices out of range)";
     case OutOfMemoryCause::kPagedOut:
@@ -243,6 +257,7 @@ std::string AdviceText(const ExplainReport& report) {
       if (report.message.cut) return SmallerText(report);
       return "nvidia-smi and vramplan probe name who holds the card; a run that died may still hold its memory";
     case OutOfMemoryCause::kOutside:
+      if (report.message.backend == "MPS") return "";
       return "another library with a pool of its own (TensorFlow, JAX, ONNX Runtime, CuPy, NCCL) shares the process; "
              "limit what each of them takes";
     case OutOfMemoryCause::kRefused:
@@ -254,7 +269,7 @@ std::string AdviceText(const ExplainReport& report) {
     case OutOfMemoryCause::kNoNumbers:
       // TensorFlow's message is whole, and it is of a pool that was full.
       if (report.message.total > kSmallProgram || report.message.kind == "tensorflow" ||
-          (report.message.failure.part > RunPart::kOptimizer && report.message.kind != "vllm") ||
+          (report.message.failure.part >= RunPart::kOptimizer && report.message.kind != "vllm") ||
           report.message.failure.part == RunPart::kLoading)
         return SmallerText(report);
       if (!report.message.remark.empty() || report.message.total) return "";
@@ -289,6 +304,8 @@ std::vector<std::string> Remarks(const ExplainReport& report) {
   std::vector<std::string> lines;
   if (!message.remark.empty()) lines.emplace_back(message.remark);
   if (message.cut) lines.emplace_back("the message is cut off: the sentences behind it say what this process holds");
+  if (!message.raised)
+    lines.emplace_back("it was logged, not raised: the run went on, and may have ended by something else");
   if (message.messages > 1)
     lines.push_back("the text has " + std::to_string(message.messages) + " such messages; this is the first" +
                     (message.raised ? " that was raised" : ""));
@@ -424,6 +441,8 @@ std::string PrintExplain(const ExplainReport& report, const Style& style) {
   if (!message.node.empty()) line("requested by " + message.node + (message.op.empty() ? "" : " (" + message.op + ")"));
   line(FailedInText(message.failure));
   line(AdviceText(report));
+  const bool has_own_advice = message.failure.part > RunPart::kOptimizer || message.failure.part == RunPart::kLoading;
+  if (report.cause == OutOfMemoryCause::kFragmentation && has_own_advice) line(SmallerText(report));
   for (const std::string& remark : Remarks(report)) line(remark);
   if (!report.saved.empty()) line("what the message says about the card is in the profile now: " + report.saved);
   if (message.kind == "vllm") {

@@ -38,6 +38,18 @@ TEST_CASE("out-of-memory messages: the traceback says in which part of the run")
       {RunPart::kSaving, "train.py:7, in epoch", own + kTorch + "serialization.py\", line 970, in save\n"},
       {RunPart::kServing, "", "  File \"python3.12/dist-packages/vllm/v1/worker/gpu_worker.py\", line 3, in run\n"},
       {RunPart::kUnknown, "train.py:7, in epoch", own},
+      {RunPart::kBackward, "main.py:5, in go",
+       "  File \"C:\\me\\main.py\", line 5, in go\n  File \"C:\\py\\site-packages\\torch\\_tensor.py\", line 492, in "
+       "backward\n"},
+      // rich draws a frame around them.
+      {RunPart::kOptimizer, "t.py:700, in train",
+       "\xe2\x94\x82 src/t.py:700 in train \xe2\x94\x82\n\xe2\x94\x82 "
+       "python3.10/site-packages/torch/optim/adamw.py:171 in step \xe2\x94\x82\n"},
+      {RunPart::kSaving, "train.py:7, in epoch",
+       own + kTorch + "nn/modules/module.py\", line 1900, in state_dict\n" + kTorch +
+           "distributed/fsdp/_state_dict_utils.py\", line 700, in _full_pre_state_dict_hook\n"},
+      {RunPart::kLoading, "",
+       "  File \"python3.12/dist-packages/vllm/v1/worker/gpu_worker.py\", line 3, in load_model\n"},
       // IPython writes frames so.
       {RunPart::kBackward, "",
        "File /usr/lib/python3.11/site-packages/torch/_tensor.py:625, in Tensor.backward(self, gradient)\n"},
@@ -69,6 +81,12 @@ TEST_CASE("out-of-memory messages: the one that was raised, of several") {
   REQUIRE(message.ok());
   CHECK(message->tried == Bytes::GiB(2));
   CHECK(message->messages == 2);
+  // What was caught has nothing to do with the traceback behind it.
+  const std::string caught =
+      "| WARNING: ran out of memory with exception: CUDA out of memory. Tried to allocate 20.00 MiB. Skipping batch\n"
+      "Traceback (most recent call last):\n  File \"train.py\", line 3, in main\nValueError: bad label\n";
+  CHECK_FALSE(ReadOutOfMemory("log", caught)->raised);
+  CHECK(ReadOutOfMemory("log", caught)->failure == Failure());
 }
 
 TEST_CASE("out-of-memory messages: advice about them is none") {
