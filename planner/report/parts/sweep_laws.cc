@@ -97,6 +97,7 @@ std::vector<SweepLaw> LawsAlong(const std::vector<std::string>& axes, const std:
     std::vector<GrowthPoint> points;
     for (const auto& [number, bytes] : found) points.push_back({number, bytes});
     SweepLaw law{axes[a], UnitOf(axes[a]), LawOf(points), "", *asked.begin()};
+    if (law.law.growth == Growth::kOther && points.size() < 3) continue;  // two values have any law
     for (size_t other = 0; other < axes.size(); ++other) {
       if (other != a) law.at += (law.at.empty() ? "" : ", ") + axes[other] + " " + at[other];
     }

@@ -2,7 +2,7 @@
 // options of sweep, --vary and --largest of run.
 //
 //   batch 1 2 4, sequence 128 256    batch      linear: each further sample 326.80 MiB (at sequence 128)
-//                                    sequence   no simple law in these values (two have none)
+//                                    sequence   nothing is said: two values have any law
 #pragma once
 
 #include <optional>
