@@ -127,7 +127,11 @@ OutOfMemoryCause CauseOf(const OutOfMemory& message) {
   const bool much_free = !message.capacity || message.free >= Bytes::Of(message.capacity->count() / kRealShare);
   if (message.free >= tried && much_free) return kRefused;
   const Bytes free = message.free.value_or(Bytes());
-  if (const Bytes pieces = PiecesFor(message, shares); pieces > Bytes() && pieces + free >= tried)
+  // Where others hold most of the card, pieces are not what it is short of.
+  const Bytes not_its_own = shares.others.value_or(Bytes()) + shares.unknown.value_or(Bytes());
+  const bool mostly_others =
+      message.capacity && message.pool.empty() && not_its_own > Bytes::Of(message.capacity->count() / 2);
+  if (const Bytes pieces = PiecesFor(message, shares); !mostly_others && pieces > Bytes() && pieces + free >= tried)
     return kFragmentation;
   if (!message.capacity) return message.free ? kFull : kNoNumbers;
   if (!message.free && SumOf(shares) + tried + kRounding <= *message.capacity) return kNoNumbers;

@@ -68,6 +68,8 @@ constexpr auto kForms = std::to_array<Form>({
     {"failed to allocate cpu memory", "host", kMessage, kHost},
     {"pinned host memory", "host", kMessage, kHost, "", "page-locked memory of the host, for copies to the card"},
     {"cudahostalloc failed", "host", kMessage, kHost, "", "page-locked memory of the host, for copies to the card"},
+    {"rmm failure", "rmm", kMessage, kCard, "",
+     "RMM's pool on the card is at its limit: give it more, let cuDF spill to the host, or use managed memory"},
     {"oom when allocating tensor", "tensorflow"},
     {"resource exhausted: failed to allocate memory", "tensorflow"},
     {"the caller indicates that this is not a failure", "tensorflow", kError, kCard, "",
@@ -146,6 +148,7 @@ constexpr auto kForms = std::to_array<Form>({
     {"cuda runtime error (2) : out of memory", "device", kError, kCard, "CUDA", kOfDriver},
     {"error=2 : out of memory", "device", kError, kCard, "CUDA", kOfDriver},
     {"(2 vs. 0) out of memory", "device", kError, kCard, "CUDA", kOfDriver},
+    {"cuda_malloc(): out of memory", "device", kError, kCard, "CUDA", kOfDriver},
     {"cumemalloc failed: out of memory", "device", kError, kCard, "CUDA", kOfDriver},
     {"error out of memory at line", "device", kError, kCard, "CUDA", kOfDriver},
     {"cudamalloc retry failed: out of memory", "device", kError, kCard, "CUDA", kOfDriver},
@@ -212,7 +215,8 @@ constexpr auto kForms = std::to_array<Form>({
     {"memory allocation failed", "other", kWords},
     {"failed to allocate", "other", kWords},
     {"unable to allocate", "other", kWords},
-    {"out of gpu and shared host memory", "other", kWords},
+    {"out of gpu and shared host memory", "device", kWords, kCard, "",
+     "neither the card nor what it may take of the host's memory had room"},
     {"out of vram", "other", kWords},
     {"not enough vram", "other", kWords},
     {"low on memory", "other", kWords},
@@ -379,6 +383,7 @@ constexpr auto kPlaces = std::to_array<PlaceWords>({
 }  // namespace
 
 std::span<const Form> Forms() { return kForms; }
+std::string_view RemarkOfDriver() { return kOfDriver; }
 std::span<const SizeWords> SizesOfForms() { return kSizes; }
 std::span<const CountWords> CountsOfForms() { return kCounts; }
 std::span<const NameWords> NamesOfForms() { return kNames; }

@@ -30,6 +30,8 @@ struct Form {
   bool warning = false;   // that nothing failed for
 };
 std::span<const Form> Forms();
+// Of a refusal of the driver that no row knows more about.
+std::string_view RemarkOfDriver();
 
 // A size: the words in front of it or behind it.
 struct SizeWords {

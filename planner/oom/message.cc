@@ -152,14 +152,29 @@ RunPart PartOfGraph(std::string_view lower) {
                                                                                               : RunPart::kUnknown;
 }
 
-// What is raised has its class in front of it; what a script caught it logs with words of its own.
-bool IsRaised(std::string_view in_front) {
+// What is raised has its class in front of it; what was caught is logged with words of its own, and what goes on says so.
+bool IsRaised(std::string_view lower, size_t at, const Form& form) {
   constexpr std::string_view kCaught[] = {"warning:", "with exception:", "caught", " failed: ", "skipping "};
-  constexpr size_t kNear = 96;
+  constexpr std::string_view kGoesOn[] = {"retrying", "skipping tactic", "attempting to free up memory"};
+  constexpr size_t kNear = 96, kSoon = 512;
+  std::string_view in_front = lower.substr(0, at);
   while (in_front.ends_with(' ')) in_front.remove_suffix(1);
   if (in_front.ends_with("error:")) return true;
   in_front.remove_prefix(in_front.size() - std::min(in_front.size(), kNear));
-  return std::ranges::none_of(kCaught, [&](std::string_view words) { return in_front.find(words) != in_front.npos; });
+  const auto is_in = [](std::string_view text) {
+    return [text](std::string_view words) { return text.find(words) != text.npos; };
+  };
+  return (form.kind != "pytorch" || std::ranges::none_of(kCaught, is_in(in_front))) &&
+         std::ranges::none_of(kGoesOn, is_in(lower.substr(at, kSoon)));
+}
+
+// Where PyTorch warns "expandable_segments not supported on this platform": a build without the driver's API of virtual
+// memory, as on Windows (c10/cuda/CUDAAllocatorConfig.cpp, PYTORCH_C10_DRIVER_API_SUPPORTED, PyTorch 2.10).
+bool IsWithoutExpandable(std::string_view lower) {
+  if (lower.find("expandable_segments not supported") != lower.npos) return true;
+  const size_t path = lower.find(":\\");
+  return path != lower.npos && path > 1 && std::isalpha(static_cast<unsigned char>(lower[path - 1])) != 0 &&
+         lower[path - 2] == '"';
 }
 
 // In a container the message names this process by its number, like the others: it is the one that holds what PyTorch
@@ -233,10 +248,9 @@ OutOfMemory ReadAt(std::string_view line, std::string_view lower, const Place& p
   }
   if (form.kind == "pytorch") {
     message.before_2 = IsBefore2(words, lower.substr(0, place.at));
-    message.raised = IsRaised(lower.substr(0, place.at));
     message.cut =
         message.capacity && !message.allocated && !message.in_use && words.Has("including non-pytorch memory");
-    message.no_expandable = lower.find("expandable_segments not supported") != lower.npos;
+    message.no_expandable = IsWithoutExpandable(lower);
     ReadProcesses(text, small, &message);
   }
   // What the kernel counts for a process that it killed.
@@ -244,6 +258,12 @@ OutOfMemory ReadAt(std::string_view line, std::string_view lower, const Place& p
     for (const std::string_view other : {"file-rss:", "shmem-rss:"})
       *message.in_use += words.SizeAfter(other).value_or(Bytes());
   }
+  // Others than llama.cpp say "cudaMalloc failed: out of memory", too.
+  if (form.kind == "llama.cpp" && lower.find("llama") == lower.npos && lower.find("ggml") == lower.npos) {
+    message.kind = "device";
+    message.remark = RemarkOfDriver();
+  }
+  message.raised = IsRaised(lower, place.at, form);
   if (message.raised) message.failure = FailureIn(line, place.at);
   if (form.kind == "tensorflow") {
     ReadShape(words, &message);

@@ -247,7 +247,7 @@ std::string AdviceText(const ExplainReport& report) {
       if (report.message.no_expandable)
         return "what helps: inputs with a few fixed sizes, and torch.cuda.empty_cache() between parts that need other "
                "sizes; "
-               "expandable segments do not work there, as the log says";
+               "expandable segments do not work there";
       return "PYTORCH_" + std::string(report.message.backend.empty() ? "CUDA" : report.message.backend) +
              "_ALLOC_CONF=expandable_segments:True " + (report.message.before_2 ? "(since PyTorch 2.1) " : "") +
              "lets PyTorch combine free pieces; inputs with a few fixed sizes cause less fragmentation";

@@ -41,6 +41,14 @@ TEST_CASE("causes of out-of-memory messages") {
        "GiB is allocated by PyTorch, and 4.84 GiB is reserved by PyTorch but unallocated.",
        "fragmentation: allocated 12.09 GiB, unallocated 4.84 GiB, outside 3.88 GiB, free 1.66 GiB, unknown 1.18 GiB, "
        "room 18.59 GiB, "},
+      // Its own pieces would do, but another process holds most of the card.
+      {"CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 8.00 GiB of which 10.00 MiB is "
+       "free. Process 7 has 5.40 GiB memory in use. Including non-PyTorch memory, this process has 2.58 GiB memory in "
+       "use. Of the allocated memory 2.00 GiB is allocated by PyTorch, and 256.00 MiB is reserved by PyTorch but "
+       "unallocated.",
+       "others: allocated 2.00 GiB, unallocated 256.00 MiB, outside 337.92 MiB, others 5.40 GiB, free 10.00 MiB, "
+       "unknown "
+       "10.48 MiB, room 2.26 GiB, "},
       // iPASSR#9: Windows pages out what the card does not hold
       {"CUDA out of memory. Tried to allocate 10.73 GiB (GPU 0; 8.00 GiB total capacity; 17.20 GiB already allocated; "
        "0 bytes free; 19.15 GiB reserved in total by PyTorch)",

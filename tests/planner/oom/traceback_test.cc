@@ -87,6 +87,15 @@ TEST_CASE("out-of-memory messages: the one that was raised, of several") {
       "Traceback (most recent call last):\n  File \"train.py\", line 3, in main\nValueError: bad label\n";
   CHECK_FALSE(ReadOutOfMemory("log", caught)->raised);
   CHECK(ReadOutOfMemory("log", caught)->failure == Failure());
+  const std::string retried =
+      "allocating 900.00 MiB on device 0: cudaMalloc failed: out of memory\nbuffer allocation failed, retrying without "
+      "it";
+  CHECK_FALSE(ReadOutOfMemory("log", retried)->raised);
+  // Of llama.cpp are only those that name it.
+  CHECK(ReadOutOfMemory("log", retried)->kind == "device");
+  CHECK(ReadOutOfMemory("log", "ggml_backend: " + retried)->kind == "llama.cpp");
+  CHECK(ReadOutOfMemory("log", "MemoryError: std::bad_alloc: RMM failure at pool.hpp:182: Maximum pool size exceeded")
+            ->place == MemoryPlace::kCard);
 }
 
 TEST_CASE("out-of-memory messages: advice about them is none") {
