@@ -13,6 +13,7 @@ namespace {
 
 // A traceback is no longer than this.
 constexpr size_t kLongestTraceback = size_t{32} << 10;
+constexpr size_t kLongestPath = 512;
 // Of what follows a message the beginning tells of it.
 constexpr size_t kBehind = 512;
 
@@ -39,7 +40,7 @@ Frame FrameAt(std::string_view text) {
   const bool quoted = text.starts_with('"');
   if (quoted) text.remove_prefix(1);
   const size_t end = text.find(quoted ? kLine : std::string_view(":"));
-  if (end == text.npos || end > 512) return {};
+  if (end > kLongestPath) return {};  // npos, too
   frame.file = text.substr(0, end);
   text.remove_prefix(end + (quoted ? kLine.size() : 1));
   frame.number = Number(text);
