@@ -321,10 +321,14 @@ Result<OutOfMemory> ReadLine(std::string_view subject, const std::string& line) 
   std::stable_partition(places.begin(), places.end(), [](const Place& place) { return !place.form->warning; });
   std::optional<OutOfMemory> sized;
   int messages = 0;
+  const Place* last = nullptr;
   for (const Place& place : places) {
     OutOfMemory message = ReadAt(line, lower, place);
     if (!message.tried) continue;
-    ++messages;
+    const bool same = last != nullptr && (place.knows_more == last->knows_more ||
+                                          (place.form != last->form && place.at <= last->at + kTogether));
+    messages += same ? 0 : 1;
+    last = &place;
     if (!sized || (message.raised && !sized->raised)) sized = std::move(message);
   }
   if (!sized) return ReadAt(line, lower, places.front());

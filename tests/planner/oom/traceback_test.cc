@@ -81,6 +81,11 @@ TEST_CASE("out-of-memory messages: the one that was raised, of several") {
   REQUIRE(message.ok());
   CHECK(message->tried == Bytes::GiB(2));
   CHECK(message->messages == 2);
+  // Several wordings of one message are one.
+  CHECK(
+      ReadOutOfMemory(
+          "log", "cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 1,024 bytes (allocated so far: 9 bytes).")
+          ->messages == 1);
   // What was caught has nothing to do with the traceback behind it.
   const std::string caught =
       "| WARNING: ran out of memory with exception: CUDA out of memory. Tried to allocate 20.00 MiB. Skipping batch\n"
