@@ -50,99 +50,65 @@ std::string KeyValueText(const OutOfMemory& message) {
   return message.tokens_fit ? text + ", and room for " + std::to_string(*message.tokens_fit) : text;
 }
 
-// What ran, as the subject of a sentence.
-std::string RanText(const ExplainReport& report) {
-  switch (report.message.failure.part) {
-    case RunPart::kLoading:
-      return "the model";
-    case RunPart::kValidation:
-      return "the validation";
-    case RunPart::kGeneration:
-      return "the generation";
-    case RunPart::kServing:
-      return "the server";
-    case RunPart::kSaving:
-      return "gathering the state";
-    default:
-      return "the step";
-  }
+// What is said of a part of a run.
+struct RunPartText {
+  RunPart part;
+  std::string_view ran;     // the subject of a sentence
+  std::string_view failed;  // behind "it failed"
+  std::string_view helps;   // where a card is full; empty: what helps any step
+};
+
+const RunPartText& WordsOf(RunPart part) {
+  static constexpr RunPartText kTexts[] = {
+      {RunPart::kUnknown, "the step", "", ""},
+      {RunPart::kLoading, "the model", "while the model was loaded, set up or moved to the card",
+       "weights of 16 bits, or packed ones (bitsandbytes, GPTQ); parts of the model on other cards or on the host "
+       "(device_map, FSDP); files that are read to the CPU first (map_location); a smaller batch does not"},
+      {RunPart::kForward, "the step", "in a forward", ""},
+      {RunPart::kBackward, "the step", "in the backward", ""},
+      {RunPart::kOptimizer, "the step", "in the optimizer's step",
+       "a smaller optimizer state (8 bits, LoRA, states in parts: ZeRO or FSDP) or a fused optimizer; its states are "
+       "made in the first step, beside what the batch left"},
+      {RunPart::kValidation, "the validation", "in a validation",
+       "torch.no_grad() around the validation, a smaller batch in it, and predictions that are moved to the CPU "
+       "instead "
+       "of kept on the card"},
+      {RunPart::kGeneration, "the generation", "while it generated",
+       "fewer samples at once, a shorter prompt or fewer new tokens, smaller images, packed weights, parts of the "
+       "model "
+       "on the host (enable_model_cpu_offload)"},
+      {RunPart::kSaving, "gathering the state", "while the state was gathered or saved",
+       "a state that is gathered on the CPU, by one rank (offload_to_cpu, rank0_only), or saved in parts "
+       "(SHARDED_STATE_DICT)"},
+      {RunPart::kServing, "the server", "in the engine of the server",
+       "fewer sequences at once (max_num_seqs), a shorter context (max_model_len), a smaller share of the card for the "
+       "cache (gpu_memory_utilization), quantized weights, more cards"},
+  };
+  return *std::ranges::find(kTexts, part, &RunPartText::part);
 }
 
+bool HasOwnAdvice(RunPart part) { return !WordsOf(part).helps.empty(); }
+
 std::string FailedInText(const Failure& failure) {
-  const char* text = nullptr;
-  switch (failure.part) {
-    case RunPart::kUnknown:
-      return failure.at.empty() ? "" : "it failed at " + failure.at;
-    case RunPart::kLoading:
-      text = "while the model was loaded, set up or moved to the card";
-      break;
-    case RunPart::kForward:
-      text = "in a forward";
-      break;
-    case RunPart::kBackward:
-      text = "in the backward";
-      break;
-    case RunPart::kOptimizer:
-      text = "in the optimizer's step";
-      break;
-    case RunPart::kValidation:
-      text = "in a validation";
-      break;
-    case RunPart::kGeneration:
-      text = "while it generated";
-      break;
-    case RunPart::kSaving:
-      text = "while the state was gathered or saved";
-      break;
-    case RunPart::kServing:
-      text = "in the engine of the server";
-      break;
-  }
-  return std::string("it failed ") + text + (failure.at.empty() ? "" : " (" + failure.at + ")");
+  const std::string_view failed = WordsOf(failure.part).failed;
+  if (failed.empty()) return failure.at.empty() ? "" : "it failed at " + failure.at;
+  return "it failed " + std::string(failed) + (failure.at.empty() ? "" : " (" + failure.at + ")");
 }
 
 // What helps where a card is full.
 std::string SmallerText(const ExplainReport& report) {
+  const std::string_view helps = WordsOf(report.message.failure.part).helps;
+  if (!helps.empty()) return "what helps: " + std::string(helps);
   const bool trains = !report.step || report.step->head.mode == Mode::kTrain;
-  switch (report.message.failure.part) {
-    case RunPart::kLoading:
-      return "what helps: weights of 16 bits, or packed ones (bitsandbytes, GPTQ); parts of the model on other cards "
-             "or "
-             "on the host (device_map, FSDP); files that are read to the CPU first (map_location); a smaller batch "
-             "does "
-             "not";
-    case RunPart::kValidation:
-      return "what helps: torch.no_grad() around the validation, a smaller batch in it, and predictions that are moved "
-             "to "
-             "the CPU instead of kept on the card";
-    case RunPart::kOptimizer:
-      return "what helps: a smaller optimizer state (8 bits, LoRA, states in parts: ZeRO or FSDP) or a fused "
-             "optimizer; "
-             "its states are made in the first step, beside what the batch left";
-    case RunPart::kGeneration:
-      return "what helps: fewer samples at once, a shorter prompt or fewer new tokens, smaller images, packed weights, "
-             "parts "
-             "of the model on the host (enable_model_cpu_offload)";
-    case RunPart::kSaving:
-      return "what helps: a state that is gathered on the CPU, by one rank (offload_to_cpu, rank0_only), or saved in "
-             "parts "
-             "(SHARDED_STATE_DICT)";
-    case RunPart::kServing:
-      return "what helps: fewer sequences at once (max_num_seqs), a shorter context (max_model_len), a smaller share "
-             "of the "
-             "card for the cache (gpu_memory_utilization), quantized weights, more cards";
-    default:
-      return trains
-                 ? "what helps: a smaller batch, a lower precision, checkpointed modules, or a smaller optimizer state"
-                 : "what helps: a smaller batch, smaller inputs, or a lower precision";
-  }
+  return trains ? "what helps: a smaller batch, a lower precision, checkpointed modules, or a smaller optimizer state"
+                : "what helps: a smaller batch, smaller inputs, or a lower precision";
 }
 
 std::string FullText(const ExplainReport& report) {
   const OutOfMemory& message = report.message;
   if (message.total && message.capacity) return "one compiled program takes " + ToString(*message.total) + " in all";
-  const std::string need =
-      RanText(report) + (message.pool.empty() ? " needs more than the card has" : " needs more than that");
+  const std::string need = std::string(WordsOf(message.failure.part).ran) +
+                           (message.pool.empty() ? " needs more than the card has" : " needs more than that");
   if (!message.capacity && message.free) return "and " + ToString(*message.free) + " were free";
   if (report.shares.undivided && message.pool.empty())
     return "this process holds " + ToString(*report.shares.undivided) + ": " + need;
@@ -207,6 +173,7 @@ constexpr Bytes kSmallProgram = Bytes::GiB(1);
 
 // What to do about it, whatever the model.
 std::string AdviceText(const ExplainReport& report) {
+  const RunPart part = report.message.failure.part;
   switch (report.cause) {
     case OutOfMemoryCause::kHostMemory:
       if (report.message.failure.part == RunPart::kLoading)
@@ -269,8 +236,7 @@ std::string AdviceText(const ExplainReport& report) {
     case OutOfMemoryCause::kNoNumbers:
       // TensorFlow's message is whole, and it is of a pool that was full.
       if (report.message.total > kSmallProgram || report.message.kind == "tensorflow" ||
-          (report.message.failure.part >= RunPart::kOptimizer && report.message.kind != "vllm") ||
-          report.message.failure.part == RunPart::kLoading)
+          (HasOwnAdvice(part) && (report.message.kind != "vllm" || part == RunPart::kLoading)))
         return SmallerText(report);
       if (!report.message.remark.empty() || report.message.total) return "";
       return "give the whole message, or run vramplan watch while the script runs";
@@ -441,8 +407,8 @@ std::string PrintExplain(const ExplainReport& report, const Style& style) {
   if (!message.node.empty()) line("requested by " + message.node + (message.op.empty() ? "" : " (" + message.op + ")"));
   line(FailedInText(message.failure));
   line(AdviceText(report));
-  const bool has_own_advice = message.failure.part > RunPart::kOptimizer || message.failure.part == RunPart::kLoading;
-  if (report.cause == OutOfMemoryCause::kFragmentation && has_own_advice) line(SmallerText(report));
+  const bool frees_more = HasOwnAdvice(message.failure.part) && message.failure.part != RunPart::kOptimizer;
+  if (report.cause == OutOfMemoryCause::kFragmentation && frees_more) line(SmallerText(report));
   for (const std::string& remark : Remarks(report)) line(remark);
   if (!report.saved.empty()) line("what the message says about the card is in the profile now: " + report.saved);
   if (message.kind == "vllm") {
