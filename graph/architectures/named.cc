@@ -100,6 +100,15 @@ std::optional<Error> AnswerInPlaceOfAModel(const std::string& name, const Settin
                       : "give the model that it answers for; vramplan diff compares two answers"};
 }
 
+// Why a value is refused.
+std::string NotAsRecorded(const Template::Condition& recorded, const Setting& here, const std::string& of_class) {
+  const std::string what = "its " + recorded.key + " is " + ToText(here);
+  if (recorded.excluded) return what + ", which " + of_class + " was not recorded with";
+  std::string values = ToText(recorded.value);
+  for (const Setting& other : recorded.alike) values += " or " + ToText(other);
+  return what + ", and " + of_class + " was recorded with " + values + " alone";
+}
+
 Result<NamedModel> WithTemplate(NamedModel model, const std::string& of_class) {
   const std::string wanted = !of_class.empty()                ? of_class
                              : model.settings.classes.empty() ? std::string()
@@ -123,14 +132,18 @@ Result<NamedModel> WithTemplate(NamedModel model, const std::string& of_class) {
     };
     if (const Template::Condition* condition = candidate.Unmet(complete)) {
       refuse(static_cast<size_t>(condition - candidate.conditions.data()),
-             "its " + condition->key + " is " + ToText(*complete.Find(condition->key)) + ", and " + wanted +
-                 " was recorded with " + ToText(condition->value) + " alone");
+             NotAsRecorded(*condition, *complete.Find(condition->key), wanted));
       continue;
     }
     if (const Template::Relation* relation = candidate.BrokenRelation(complete)) {
       refuse(candidate.conditions.size(),
              "its " + relation->one + " and " + relation->other + (relation->equal ? " differ" : " are equal") +
                  ", and " + wanted + " was recorded with two that " + (relation->equal ? "are equal" : "differ"));
+      continue;
+    }
+    if (const auto layer = candidate.BrokenLayer(complete)) {
+      refuse(candidate.conditions.size(),
+             NotAsRecorded({layer->first, layer->second}, *complete.Find(layer->first), wanted));
       continue;
     }
     model.settings = complete;
@@ -198,7 +211,9 @@ Result<std::optional<NamedModel>> FindNamed(const std::string& name, const std::
   Result<Settings> settings = ReadSettings(configuration->text, configuration->source);
   if (!settings) return settings.error();
   if (const std::optional<Error> answer = AnswerInPlaceOfAModel(name, *settings)) return *answer;
-  if (settings->Find("quantization_config") != nullptr) {
+  const Setting* quantized = settings->Find("quantization_config");
+  const bool dequantized = quantized != nullptr && *quantized == Setting("mxfp4");
+  if (quantized != nullptr && !dequantized) {
     return Error{ErrorCode::kBadInput, name, "its weights are quantized (quantization_config), which no template is",
                  "ask vramplan run about a script that loads it, or leave that setting out for whole weights"};
   }
@@ -208,9 +223,11 @@ Result<std::optional<NamedModel>> FindNamed(const std::string& name, const std::
   model.settings = *std::move(settings);
   model.beside = configuration->beside;
   model.parameters = configuration->parameters;
+  model.dequantized = dequantized;
   for (const char* key : {"dtype", "torch_dtype"}) {
     if (model.weights_type.empty()) model.weights_type = model.settings.Text(key).value_or("");
   }
+  if (dequantized && model.weights_type.empty()) model.weights_type = "bfloat16";
   Result<NamedModel> found = WithTemplate(std::move(model), of_class);
   if (!found) return found.error();
   return std::optional<NamedModel>(*std::move(found));

@@ -28,6 +28,9 @@ struct NamedModel {
   std::string of_class;  // "LlamaForCausalLM"
   Template templates;
   int64_t parameters = 0;  // of the table; 0: it is not in it
+  // Its weights are stored in MXFP4 and loaded in `weights_type`: transformers 5.23 does so where the package `kernels` or a
+  // Triton of 3.4 is missing, and with Mxfp4Config(dequantize=True), as training needs it (quantizers/quantizer_mxfp4.py).
+  bool dequantized = false;
   // What training scripts keep on the card beside it, and its parameters: {"VAE", 83653863}; of diffusers alone.
   std::vector<std::pair<std::string, int64_t>> beside;
   // Of the weights that people load: "float32", "bfloat16", "float16"; empty: the settings do not say.

@@ -17,9 +17,28 @@ std::optional<Setting> Plain(const json& value) {
   return std::nullopt;
 }
 
+// The rotary embeddings: transformers 5.23 takes `rope_scaling` and `rope_parameters` for the same thing
+// (modeling_rope_utils.py), which may have the share of a head that turns, and may be of each kind of layer (Gemma 3).
+void TakeRotation(const json& rotation, const std::string& before, Settings* settings) {
+  for (const auto& [key, value] : rotation.items()) {
+    if (value.is_object()) TakeRotation(value, before, settings);
+    if ((key == "rope_type" || key == "type") && value.is_string()) {
+      // "mrope" stands for "default" (Qwen2.5-VL, configuration_qwen2_5_vl.py); what was read of other layers counts.
+      const bool plain = value == "default" || value == "mrope";
+      if (plain && settings->Find(before + "rope_type") != nullptr) continue;
+      settings->Set(before + "rope_type", plain ? "default" : value.get<std::string>());
+    }
+    if (key == "partial_rotary_factor" && value.is_number()) {
+      for (const char* name : {"partial_rotary_factor", "rotary_pct"})  // of GPT-NeoX
+        if (settings->Find(before + name) == nullptr) settings->Set(before + name, *Plain(value));
+    }
+  }
+}
+
 void TakeAll(const json& object, const std::string& before, Settings* settings) {
   for (const auto& [key, value] : object.items()) {
     if (std::optional<Setting> plain = Plain(value)) settings->Set(before + key, *std::move(plain));
+    if (value.is_object() && (key == "rope_scaling" || key == "rope_parameters")) TakeRotation(value, before, settings);
     if (!value.is_array()) continue;
     for (size_t i = 0; i < value.size(); ++i)
       settings->Set(before + key + "_" + std::to_string(i), Plain(value[i]).value_or(value[i].dump()));
@@ -121,7 +140,9 @@ Result<Settings> ReadSettings(std::string_view text, const std::string& name) {
   if (const auto labels = read.find("id2label"); labels != read.end() && labels->is_object() && !labels->empty())
     if (settings.Find("num_labels") == nullptr) settings.Set("num_labels", static_cast<int64_t>(labels->size()));
   if (const auto quantized = read.find("quantization_config"); quantized != read.end() && quantized->is_object())
-    settings.Set("quantization_config", true);
+    settings.Set("quantization_config", quantized->contains("quant_method")
+                                            ? Plain((*quantized)["quant_method"]).value_or(true)
+                                            : Setting(true));
   if (const auto named = read.find("architectures"); named != read.end() && named->is_array()) {
     for (const json& one : *named) {
       if (one.is_string()) settings.classes.push_back(one.get<std::string>());

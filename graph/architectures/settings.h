@@ -33,8 +33,9 @@ class Settings {
 
 // `name` stands for the file in errors: not JSON, or JSON of something else. Of a list `widths`, its items are widths_0,
 // widths_1 ... and their number widths_count. Objects are passed over, but for
+// `rope_scaling` and `rope_parameters`, of which rope_type and partial_rotary_factor are taken, for
 // `text_config`, the language model of one with pictures, whose settings count where the file has none of its own, and
-// `vision_config`: text_hidden_size, vision_hidden_size are those of either.
+// `vision_config`: text_hidden_size, vision_hidden_size are those of either. quantization_config stands for its quant_method.
 Result<Settings> ReadSettings(std::string_view text, const std::string& name);
 // null, true, 3, 0.1, "relu"; nothing: none of these.
 std::optional<Setting> ReadSetting(std::string_view text);

@@ -15,20 +15,27 @@ int64_t WholeNumber(std::string_view text) {
   return number;
 }
 
-bool IsZero(const Setting& setting) {
-  if (const auto* whole = std::get_if<int64_t>(&setting)) return *whole == 0;
+std::optional<double> NumberIn(const Setting& setting) {
+  if (const auto* whole = std::get_if<int64_t>(&setting)) return static_cast<double>(*whole);
   const auto* real = std::get_if<double>(&setting);
-  return real != nullptr && *real == 0;
-}
-
-bool IsNumber(const Setting& setting) {
-  return std::holds_alternative<int64_t>(setting) || std::holds_alternative<double>(setting);
+  return real != nullptr ? std::optional(*real) : std::nullopt;
 }
 
 bool Meets(const Template::Condition& recorded, const Setting& here) {
   const bool probability = recorded.key.find("drop") != std::string::npos;
-  if (probability && IsNumber(recorded.value) && IsNumber(here)) return IsZero(recorded.value) == IsZero(here);
-  return recorded.value == here;
+  const auto is_here = [&](const Setting& value) {
+    const std::optional<double> one = NumberIn(value), other = NumberIn(here);
+    if (!one || !other) return value == here;
+    return probability ? (*one == 0) == (*other == 0) : *one == *other;
+  };
+  if (recorded.excluded) return !is_here(recorded.value);
+  return is_here(recorded.value) || std::ranges::any_of(recorded.alike, is_here);
+}
+
+std::vector<Setting> SettingsOf(std::string_view words) {
+  std::vector<Setting> settings;
+  while (!words.empty()) settings.push_back(ReadSetting(TakeWord(&words)).value_or(nullptr));
+  return settings;
 }
 
 }  // namespace
@@ -66,14 +73,19 @@ Template Template::Read(std::string text) {
       const std::string form(TakeWord(&line));
       read.recordings.push_back({letter, form, std::string(line)});
     }
-    if (word != "default" && word != "null" && word != "let" && word != "when" && word != "stack" && word != "dim" &&
-        word != "most")
+    if (word != "default" && word != "null" && word != "let" && word != "when" && word != "unless" && word != "each" &&
+        word != "stack" && word != "dim" && word != "most")
       continue;
     const std::string key(TakeWord(&line));
     if (word == "default") read.defaults.emplace_back(key, line);
     if (word == "null") read.nulls.emplace_back(key, line);
     if (word == "let") read.lets.emplace_back(key, line);
-    if (word == "when") read.conditions.push_back({key, ReadSetting(line).value_or(nullptr)});
+    if (word == "each") read.layer_lists.push_back({key, SettingsOf(line)});
+    if (word == "when" || word == "unless") {
+      std::vector<Setting> values = SettingsOf(line);
+      values.resize(std::max<size_t>(values.size(), 1));
+      read.conditions.push_back({key, values.front(), {values.begin() + 1, values.end()}, word == "unless"});
+    }
     if (word == "stack") read.stacks.push_back({key, std::string(line)});
     if (word == "dim") read.lengths.push_back({key, WholeNumber(line)});
     if (word == "most") read.limits.emplace_back(key, line);
@@ -113,6 +125,7 @@ Settings Template::Complete(Settings settings) const {
   for (const auto& [key, text] : nulls)
     if (const Setting* given = settings.Find(key); given != nullptr && *given == Setting(nullptr)) take(key, text);
   for (const Condition& condition : conditions) {
+    if (condition.excluded) continue;
     const Setting* given = settings.Find(condition.key);
     if (given == nullptr) settings.Set(condition.key, condition.value);
     if (given == nullptr || *given != Setting(nullptr) || condition.value == Setting(nullptr)) continue;
@@ -131,6 +144,23 @@ const Template::Relation* Template::BrokenRelation(const Settings& settings) con
     return one == nullptr || other == nullptr || (*one == *other) != relation.equal;
   });
   return found == relations.end() ? nullptr : &*found;
+}
+
+std::optional<std::pair<std::string, Setting>> Template::BrokenLayer(const Settings& settings) const {
+  for (const LayerList& list : layer_lists) {
+    const int64_t count = settings.Number(list.key + "_count").value_or(0);
+    const int64_t each = every.empty() ? 0 : settings.Number(every).value_or(0);
+    for (int64_t layer = 0; layer < count; ++layer) {
+      const size_t kind = each > 0 ? ((layer + every_from) % each == 0 ? 1 : 0)
+                                   : static_cast<size_t>(layer) % std::max<size_t>(list.of_block.size(), 1);
+      if (kind >= list.of_block.size()) continue;
+      std::string key = list.key + "_" + std::to_string(layer);
+      const Setting* here = settings.Find(key);
+      if (here == nullptr || *here == list.of_block[kind]) continue;
+      return std::pair(std::move(key), list.of_block[kind]);
+    }
+  }
+  return std::nullopt;
 }
 
 const std::string* Template::Broken(const Settings& settings) const {

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,7 +24,14 @@ class Template {
 
   struct Condition {
     std::string key;
-    Setting value;  // as recorded; of a probability only whether it is zero counts
+    Setting value;               // as recorded; of a probability only whether it is zero counts
+    std::vector<Setting> alike;  // other values, which run alike
+    bool excluded = false;       // `value` is not admitted, and every other one is
+  };
+  // A list of one value for each layer: those of a block, or of the usual layers and of each so-many-th (`every`).
+  struct LayerList {
+    std::string key;
+    std::vector<Setting> of_block;
   };
   struct Stack {
     std::string path, layers;  // "model.layers", "num_hidden_layers"
@@ -42,6 +50,7 @@ class Template {
   std::vector<std::pair<std::string, std::string>> defaults, nulls, lets;
   std::vector<std::string> wholes;  // expressions that must be whole numbers
   std::vector<Condition> conditions;
+  std::vector<LayerList> layer_lists;
   struct Relation {
     std::string one, other;  // settings
     bool equal = false;      // false: they differ
@@ -76,6 +85,8 @@ class Template {
   const Relation* BrokenRelation(const Settings& settings) const;
   // The first condition that these (complete) settings do not meet; null: all are met.
   const Condition* Unmet(const Settings& settings) const;
+  // The first item of a list of layers that is not as recorded ("layer_types_3"), and what was; nothing: all are, or none is said.
+  std::optional<std::pair<std::string, Setting>> BrokenLayer(const Settings& settings) const;
   // Facts as JSON. `form`: "float32" or "half"; `mode`: "train", "checkpointed" (so too, and every layer is a checkpoint) or
   // "infer"; `in_amp`: also the program under autocast, where it is another one. Settings are complete, and have the
   // lengths.

@@ -178,6 +178,16 @@ bert = without("num_key_value_heads", "head_dim", settings={"type_vocab_size": l
 roberta = without("num_key_value_heads", "head_dim", settings={"type_vocab_size": lambda s: 1, "num_labels": lambda s: 2})
 
 
+def of_classes(draw: Any) -> Any:
+    """The same, told apart in as many classes as no other length has."""
+
+    def with_classes(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
+        settings, lengths = draw(random, number)
+        return {**settings, "num_labels": (101, 103, 107, 109, 113)[number]}, lengths
+
+    return with_classes
+
+
 def t5_settings(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
     drawn = random.sample(PRIMES, 6)
     settings = {
@@ -377,6 +387,10 @@ FAMILIES = [
            requires={"attention_dropout": 0.0, "attention_bias": False, "use_sliding_window": False, "tie_word_embeddings": False, "norm_topk_prob": True,
                      "decoder_sparse_step": 1, "output_router_logits": False},
            defaults={"head_dim": "hidden_size/num_attention_heads"}, lora=()),
+    causal("gpt_oss", "GptOss", capability=(8, 0), recordings=HALVES, period=2,
+           draw=without(layers=2, settings={**WIDE, "num_local_experts": ROUTED["num_local_experts"], "num_experts_per_tok": lambda s: EXPERTS[s["num_hidden_layers"] // 2 - 4],
+                                            "sliding_window": narrow}),
+           requires={"attention_dropout": 0.0, "attention_bias": True, "tie_word_embeddings": False, "output_router_logits": False}, lora=()),
     causal("deepseek_v2", "DeepseekV2", capability=(8, 0), recordings=HALVES, draw=without("head_dim", settings={**LATENT, "n_routed_experts": ROUTED["num_local_experts"]}),
            relations=["equal num_key_value_heads num_attention_heads"], let=KEYS, lora=(),
            requires={"attention_dropout": 0.0, "attention_bias": False, "mlp_bias": False, "tie_word_embeddings": False, "q_lora_rank": None, "first_k_dense_replace": 1,
@@ -402,6 +416,7 @@ FAMILIES = [
            let={"rotary_width": "hidden_size/num_attention_heads/4"}, lora=("query_key_value",)),
     causal("opt", "OPT", stacks=(("model.decoder.layers", "num_hidden_layers"),),
            draw=renamed({"intermediate_size": "ffn_dim"}, "num_key_value_heads", "head_dim", settings={"word_embed_proj_dim": lambda s: s["hidden_size"]}),
+           relations=["equal word_embed_proj_dim hidden_size"],
            requires={"dropout": 0.1, "attention_dropout": 0.0, "layerdrop": 0.0, "tie_word_embeddings": True, "do_layer_norm_before": True}),
     Family("opt-projected", ("OPTForCausalLM",), "OPTForCausalLM", "OPTConfig",
            renamed({"intermediate_size": "ffn_dim"}, "num_key_value_heads", "head_dim", settings={"word_embed_proj_dim": lambda s: s["vocab_size"] // 10 + 1}), words,
@@ -426,16 +441,16 @@ FAMILIES = [
            draw=renamed({"num_hidden_layers": "num_layers", "num_attention_heads": "num_heads"}, "num_key_value_heads", "head_dim", "intermediate_size", layers=2,
                         settings={"attention_types": lambda s: [[["global", "local"], s["num_hidden_layers"] // 2]]}),
            requires={"attention_dropout": 0.0, "resid_dropout": 0.0, "embed_dropout": 0.0, "intermediate_size": None, "window_size": 256, "tie_word_embeddings": True}),
-    encoder("bert", "Bert", "classify", bert, labels, requires=BERT, stacks=(("bert.encoder.layer", "num_hidden_layers"),), lora=QUERY),
+    encoder("bert", "Bert", "classify", of_classes(bert), labels, requires=BERT, stacks=(("bert.encoder.layer", "num_hidden_layers"),), lora=QUERY),
     encoder("bert", "Bert", "words", bert, filled, requires=BERT, stacks=(("bert.encoder.layer", "num_hidden_layers"),), lora=QUERY),
-    encoder("roberta", "Roberta", "classify", roberta, labels, requires=BERT, stacks=(("roberta.encoder.layer", "num_hidden_layers"),), lora=QUERY),
+    encoder("roberta", "Roberta", "classify", of_classes(roberta), labels, requires=BERT, stacks=(("roberta.encoder.layer", "num_hidden_layers"),), lora=QUERY),
     encoder("roberta", "Roberta", "words", roberta, filled, requires=BERT, stacks=(("roberta.encoder.layer", "num_hidden_layers"),), lora=QUERY),
     *(Family(f"{name}-features", classes, classes[0], f"{title}Config", draw, labels, stacks=(("encoder.layer", "num_hidden_layers"),), requires=BERT, lora=QUERY,
              recordings=INFERENCE)  # what makes a loss of the features is no part of it
       for name, title, draw, classes in (("bert", "Bert", bert, ("BertModel",)), ("roberta", "Roberta", roberta, ("RobertaModel", "XLMRobertaModel")))),
     encoder("distilbert", "DistilBert", "classify",
-            renamed({"hidden_size": "dim", "intermediate_size": "hidden_dim", "num_attention_heads": "n_heads", "num_hidden_layers": "n_layers"},
-                    "num_key_value_heads", "head_dim", settings={"num_labels": lambda s: 2}), labels,
+            of_classes(renamed({"hidden_size": "dim", "intermediate_size": "hidden_dim", "num_attention_heads": "n_heads", "num_hidden_layers": "n_layers"},
+                    "num_key_value_heads", "head_dim", settings={"num_labels": lambda s: 2})), labels,
             requires={"dropout": 0.1, "attention_dropout": 0.1, "seq_classif_dropout": 0.2},
             stacks=(("distilbert.transformer.layer", "n_layers"),), lora=()),
     Family("t5", ("T5ForConditionalGeneration", "MT5ForConditionalGeneration"), "T5ForConditionalGeneration", "T5Config", t5_settings, translated,
@@ -461,6 +476,7 @@ FAMILIES = [
          let={"grid": "vision_image_size/vision_patch_size"}),
     Pair("siglip", ("SiglipModel",), "SiglipModel", "SiglipConfig", paired(False), captioned, dims={}, limits=(), lora=(),
          stacks=(("text_model.encoder.layers", "text_num_hidden_layers"), ("vision_model.encoder.layers", "vision_num_hidden_layers")),
+         relations=["equal text_hidden_size vision_hidden_size", "equal text_num_attention_heads vision_num_attention_heads"],
          let={"grid": "vision_image_size/vision_patch_size"}),
     Pair("gemma3-words", ("Gemma3ForConditionalGeneration",), "Gemma3ForConditionalGeneration", "Gemma3Config", words_of_pair, words,
          stacks=(("model.language_model.layers", "text_num_hidden_layers"), ("model.vision_tower.encoder.layers", "vision_num_hidden_layers")),

@@ -1,9 +1,9 @@
-"""make.py [FAMILY...]: records how the libraries' classes run, and writes it as templates with named lengths.
+"""make.py [--admitted] [FAMILY...]: records how the libraries' classes run, and writes it as templates with named lengths.
 
 A class is recorded at several small settings that share no factor (python/vramplan records; no weights, no card). What differs
 between recordings is named: lengths are expressions of the settings, the layers of a stack are one block that repeats. A further
 recording, of other settings and another depth, must come out of the template to the last number, or nothing is written. README.md
-of this folder describes the format.
+of this folder describes the format. --admitted: nothing is recorded, and the settings that templates admit are found anew (admitted.py).
 """
 import importlib.metadata
 import json
@@ -20,6 +20,7 @@ sys.path.insert(0, str(HERE.parent.parent / "python"))
 import torch  # noqa: E402
 from torch.utils import _pytree  # noqa: E402
 
+import admitted  # noqa: E402
 import denoisers  # noqa: E402
 import expand  # noqa: E402
 import pictures  # noqa: E402
@@ -160,11 +161,12 @@ def idle_of(family, settings, facts):
         read |= {name for name, value in program["stored"] if str(value) in numbers}
     with torch.device("meta"):
         model = family.build(settings)
+    weights = {parameter for name, parameter in model.named_parameters(remove_duplicate=False) if name in read}  # a tied one is read by another name
     return [path for path, module in model.named_modules()
-            if type(module) is torch.nn.Linear and f"{path}.weight" not in read and stack_of(path, family.stacks) is None]
+            if type(module) is torch.nn.Linear and module.weight not in weights and stack_of(path, family.stacks) is None]
 
 
-def head(family, variant, points, names, checkpoints, idle):
+def head(family, variant, points, names, checkpoints, idle, more):
     groups = "num_attention_heads", "num_key_value_heads"
     return [
         "vramplan template 2",
@@ -176,6 +178,7 @@ def head(family, variant, points, names, checkpoints, idle):
         *(f"let {key} {one}" for key, text in family.let.items() for one in text.split(" or ")),
         *(f"when {key} {json.dumps(value)}" for key, value in {**family.requires, **variant}.items()
           if key not in dict(family.limits).values() and key not in family.window),
+        *more,
         *(f"stack {prefix} {key}" for prefix, key in family.stacks),
         f"period {family.period}",
         *([f"every {family.every}"] if family.every else []),
@@ -200,6 +203,26 @@ def prove(lines, variants, model, environment, counts, every, recorded):
         wrong = differs({**{key: whole[key] for key in facts}, **whole["programs"][variant.program]}, {**facts, **program})
         if wrong:
             raise Unfit(f"the proof of {variant.form} {variant.program}{wrong}")
+
+
+def admitted_by(family, variant, points):
+    """`when`, `unless` and `each` lines of settings that nothing else names; none of diffusers, whose classes name each of theirs."""
+    if family.library == "diffusers":
+        return []
+    settings, lengths = points[0]
+    named = {**family.requires, **variant, **family.window}
+    drawn = {key for key, value in settings.items() if any(other[key] != value for other, _ in points)}
+    return admitted.admitted(family, {**settings, **named}, lengths, {*named, *drawn, *dict(family.limits).values()}, {**points[1][0], **named})
+
+
+def admit_anew(family, variant, path):
+    """A template's lines, with those of admitted_by() as they are now."""
+    random_of = random.Random(0)
+    more, named = admitted_by(family, variant, [family.draw(random_of, number) for number in range(5)]), {**family.requires, **variant}
+    old = path.read_text().splitlines()
+    start = next(n for n, line in enumerate(old) if line.startswith("stack "))
+    kept = [line for line in old[:start] if line.split()[0] not in ("unless", "each") and (line.split()[0] != "when" or line.split()[1] in named)]
+    return [*kept, *more, *old[start:]]
 
 
 def make(family, variant):
@@ -236,18 +259,22 @@ def make(family, variant):
     wholes = [{**settings, **family.requires, **variant} for settings, _ in points[:-1]]
     checkpoints = checkpoints_of(family, wholes[0], points[0][1])
     idle = idle_of(family, wholes[0], recorded[0]["half", "infer"])
-    return [*head(family, variant, wholes, names, checkpoints, idle), *(f"recording {v.letter} {v.form} {v.program}" for v in variants), *lines]
+    more = admitted_by(family, variant, points)
+    return [*head(family, variant, wholes, names, checkpoints, idle, more), *(f"recording {v.letter} {v.form} {v.program}" for v in variants), *lines]
 
 
 if __name__ == "__main__":
-    failed = False
+    failed, anew = False, "--admitted" in sys.argv
+    wanted = [word for word in sys.argv[1:] if word != "--admitted"]
     for family in [*FAMILIES, *pictures.FAMILIES, *denoisers.FAMILIES]:
-        if sys.argv[1:] and family.name not in sys.argv[1:]:
+        if (wanted and family.name not in wanted) or (anew and family.library == "diffusers"):
             continue
         for tag, variant in family.variants.items():
             name = f"{family.name}{'-' if tag else ''}{tag}"
+            if anew and not (HERE / f"{name}.template").exists():
+                continue
             try:
-                lines = make(family, variant)
+                lines = admit_anew(family, variant, HERE / f"{name}.template") if anew else make(family, variant)
             except Unfit as error:
                 failed = True
                 print(f"{name}: {str(error)[:300]}", file=sys.stderr)

@@ -186,7 +186,8 @@ class Writer:
             for n, argument in enumerate(zip(*self.same_length([call[2] for call in calls]))):
                 out += ([","] if n else []) + self.argument(list(argument))
             keywords = [dict(call[4]) if len(call) > 4 else {} for call in calls]
-            precision = self.one([[f"!{k}={json.dumps(w.pop(k))}" for k in list(w) if k in ("autocast", "amp")] for w in keywords], "precisions")
+            marks = ("autocast", "amp") if variant.form == "float32" else ()  # in halves a program under autocast is a recording of its own
+            precision = self.one([[f"!{k}={json.dumps(w.pop(k))}" for k in list(w) if k in marks] for w in keywords], "precisions")
             out.append(")")
             keys = self.one([list(w) for w in keywords], "keywords")
             for n, key in enumerate(keys):

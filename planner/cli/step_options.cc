@@ -115,6 +115,13 @@ void SayWhatIsIdle(SettingsRows* s) {
   }
 }
 
+void SayWhatIsDequantized(SettingsRows* s) {
+  if (s->options.named == nullptr || !s->options.named->dequantized) return;
+  SpecRow& row = s->Also("mxfp4", "dequantized");
+  row.given = false;
+  row.phrase = "MXFP4 weights loaded dequantized (Mxfp4Config(dequantize=True))";
+}
+
 constexpr OptionRow kStepRows[] = {
     OptionRow{"--model", "FILE.onnx", "also measure what cuDNN takes for its convolutions [none]", Of({kCalibrate}),
               kModel, Text<&Options::model>},
@@ -235,6 +242,7 @@ constexpr OptionRow kStepRows[] = {
           for (const auto& [name, length] : s->options.bind.dims) s->Name(name + "=" + std::to_string(length));
           SayWhatIsBeside(s);
           SayWhatIsIdle(s);
+          SayWhatIsDequantized(s);
         }),
     OptionRow{"--input", "NAME=AxBxC", "shape of an input, batch included; repeatable", kBound, kModel, ReadInputs}
         .Repeats()

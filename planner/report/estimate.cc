@@ -41,7 +41,7 @@ bool IsBrief(const SpecRow& row) {
   if (row.option == "gpu" && row.given) return row.text.starts_with("auto");
   if (row.given) return !is_one_of({"batch", "gpu-memory", "capability"});  // the verdict has them
   return is_one_of({"trainable", "dim", "dropouts-left-out", "layers-of-one-mode", "unread-parameters", "beside",
-                    "inputs", "precision", "optimizer", "loss", "framework", "ort-arena", "profile", "held",
+                    "mxfp4", "inputs", "precision", "optimizer", "loss", "framework", "ort-arena", "profile", "held",
                     "capability", "context"});
 }
 

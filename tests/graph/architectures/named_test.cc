@@ -108,6 +108,10 @@ TEST_CASE("named models: a config.json that cannot be one is refused in its own 
       {R"("attention_bias": true)", "its attention_bias is true"},
       {R"("num_key_value_heads": 3)", "its num_attention_heads (4) is no multiple of its num_key_value_heads (3)"},
       {R"("max_position_embeddings": 0)", "its max_position_embeddings is 0"},
+      {R"("hidden_act": "gelu")",
+       R"(its hidden_act is "gelu", and LlamaForCausalLM was recorded with "silu" or "swish" alone)"},
+      {R"("rope_scaling": {"type": "dynamic", "factor": 2.0})", R"(its rope_type is "dynamic")"},
+      {R"("output_hidden_states": true)", "its output_hidden_states is true"},
       {R"("quantization_config": {"load_in_4bit": true})", "its weights are quantized"}};
   for (const Row& row : rows) {
     CAPTURE(row.change);
@@ -120,6 +124,63 @@ TEST_CASE("named models: a config.json that cannot be one is refused in its own 
     const std::string said = !found ? found.error().text : FactsOf(**found, &lengths, "train", "float32").error().text;
     CHECK(said.find(row.says) != std::string::npos);
   }
+}
+
+TEST_CASE(
+    "named models: a setting that changes what runs is refused or counted, whatever form a config.json gives it") {
+  struct Row {
+    const char *of_class, *change, *says;
+  };
+  const Row rows[] = {
+      {"LlamaForCausalLM", R"("rope_parameters": {"rope_type": "yarn", "factor": 4.0})", ""},
+      {"LlamaForCausalLM", R"("hidden_act": "swish", "use_cache": false)", ""},
+      {"Qwen2ForCausalLM", R"("layer_types": ["full_attention", "full_attention", "full_attention", "full_attention"])",
+       ""},
+      {"Qwen2ForCausalLM",
+       R"("layer_types": ["full_attention", "full_attention", "full_attention", "sliding_attention"])",
+       R"(its layer_types_3 is "sliding_attention", and Qwen2ForCausalLM was recorded with "full_attention" alone)"},
+      {"Gemma2ForCausalLM",
+       R"("layer_types": ["sliding_attention", "full_attention", "sliding_attention", "full_attention"])", ""},
+      {"Gemma2ForCausalLM",
+       R"("layer_types": ["full_attention", "full_attention", "sliding_attention", "full_attention"])",
+       "its layer_types_0 is"},
+      {"Gemma2ForCausalLM", R"("final_logit_softcapping": null)",
+       "its final_logit_softcapping is null, which Gemma2ForCausalLM was not recorded with"},
+      {"SmolLM3ForCausalLM", R"("no_rope_layer_interval": 2, "no_rope_layers": [1, 0, 1, 0])", ""},
+      {"SmolLM3ForCausalLM", R"("no_rope_layers": [1, 0, 1, 0])", "its no_rope_layers_1 is 0"},
+      {"PhiForCausalLM", R"("resid_pdrop": 0.1, "rope_parameters": {"partial_rotary_factor": 0.4})", ""},
+      {"PhiForCausalLM", R"("resid_pdrop": 0.1, "rope_parameters": {"partial_rotary_factor": 0.75})",
+       "its partial_rotary_factor is 0.75"},
+      {"GPTNeoXForCausalLM", R"("rope_parameters": {"partial_rotary_factor": 1})", "its rotary_pct is 1"},
+      {"BertForSequenceClassification", R"("num_labels": 3, "problem_type": "single_label_classification")", ""},
+      {"BertForSequenceClassification", R"("num_labels": 1)",
+       "its num_labels is 1, which BertForSequenceClassification was not recorded with"},
+      {"BertForSequenceClassification", R"("problem_type": "multi_label_classification")", "its problem_type is"},
+      {"BertForSequenceClassification", R"("classifier_dropout": 0.2)", ""},
+      {"BertForSequenceClassification", R"("classifier_dropout": 0)", "its classifier_dropout is 0"}};
+  for (const Row& row : rows) {
+    CAPTURE(row.of_class);
+    CAPTURE(row.change);
+    const testing::ScratchFile file("config.json", R"({"architectures": [")" + std::string(row.of_class) +
+                                                       R"("], "vocab_size": 1000, "hidden_size": 80,
+            "intermediate_size": 128, "num_hidden_layers": 4, "num_attention_heads": 4, )" +
+                                                       row.change + "}");
+    const Result<std::optional<NamedModel>> found = FindNamed(file.path(), "");
+    const std::string said = found ? "" : found.error().text;
+    CHECK(said.find(row.says) != std::string::npos);
+    CHECK(found.ok() == (row.says == std::string()));
+  }
+}
+
+TEST_CASE("named models: weights that are stored in MXFP4 are loaded dequantized, and it is said") {
+  const Result<std::optional<NamedModel>> found = FindNamed("gpt-oss-20b", "");
+  REQUIRE(found);
+  REQUIRE(*found);
+  CHECK((*found)->dequantized);
+  CHECK((*found)->weights_type == "bfloat16");
+  const testing::Said said =
+      testing::Do("estimate openai/gpt-oss-20b --gpu h200 --lora 16,target=q_proj+v_proj --dim sequence=64");
+  CHECK(said.out.find("loaded dequantized") != std::string::npos);
 }
 
 TEST_CASE("named models: a UNet of another structure is refused in its own words") {

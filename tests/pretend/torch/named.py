@@ -26,6 +26,7 @@ asked = next((type for word, type in (("bf16", torch.bfloat16), ("fp32", torch.f
 table = pathlib.Path(__file__).resolve().parents[3] / "models/architectures/names.jsonl"
 settings = next(row["config"] for row in map(json.loads, table.read_text().splitlines()) if row["name"] == name)
 title = settings.pop("architectures")[0]
+settings.pop("quantization_config", None)  # of what is stored: gpt-oss is loaded dequantized
 stored = getattr(torch, settings.pop("dtype", "float32"))
 torch.manual_seed(0)
 packs = method.startswith(("qlora", "nf4", "int8"))
