@@ -209,6 +209,9 @@ Result<Outcome> RunExplain(const Options& options, const Style& style, Probe* ma
     const Status compared = report.message.kind == "vllm" ? CompareServing(options, machine, &report)
                                                           : Compare(options, machine, &report, &drawn);
     if (!compared.ok()) return compared.error();
+    // Pieces were what it was short of where the step that was found fits without them.
+    if (report.cause == OutOfMemoryCause::kFull && report.step && report.step->match && report.step->expandable_fits)
+      report.cause = OutOfMemoryCause::kFragmentation;
   }
   Outcome outcome;
   if (options.save) {

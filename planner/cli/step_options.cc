@@ -196,6 +196,7 @@ constexpr OptionRow kStepRows[] = {
               "train only LoRA adapters of rank R, as peft adds them to a named model. R may be 16; "
               "16,target=q_proj+v_proj; 16,target=all-linear,dropout=0.05; or 16,dora",
               kGraph, kModel, Into<&Options::lora, ParseLora>}
+        .Of(kPyTorchAlone)
         .Shown([](SettingsRows* s) {
           if (!s->options.lora) return;
           const Lora& lora = *s->options.lora;
@@ -212,6 +213,7 @@ constexpr OptionRow kStepRows[] = {
               "fp4; or int8 (LLM.int8()). With --lora this is QLoRA: the other weights are in fp32, as "
               "prepare_model_for_kbit_training makes them; with --precision bf16 they stay in bf16",
               kGraph, kModel, Into<&Options::quant, ParseQuant>}
+        .Of(kPyTorchAlone)
         .Words([]() -> std::vector<std::string> {
           return {"nf4", "nf4,double", "fp4", "int8"};
         })
@@ -282,6 +284,7 @@ constexpr OptionRow kStepRows[] = {
               "--precision amp-bf16 is a bf16 model under autocast, as TrainingArguments(bf16=True) runs what "
               "from_pretrained loads",
               kGraph, kModel, Into<&Options::weights, ParseWeights>}
+        .Of(kPyTorchAlone)
         .Words([]() -> std::vector<std::string> {
           return {"bf16", "fp16", "fp32"};
         })

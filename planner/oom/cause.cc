@@ -5,28 +5,33 @@
 namespace vramplan {
 namespace {
 
-// Pieces of less than a fiftieth of the card are in any run: 82 MiB of 6 GiB in pytorch#67971. Of a T4, a step that
-// expandable segments made fit had left 352 MiB, a fortieth.
-constexpr int64_t kRealShare = 50;
+// Pieces of less than a twentieth of the card are in any run, whose next tensors take them: 82 MiB of 6 GiB in
+// pytorch#67971, 369 MiB of 16 GiB before the states of an optimizer that were still to come.
+constexpr int64_t kRealShare = 20;
+// Of what is free a fiftieth is much.
+constexpr int64_t kMuchFree = 50;
 
 // A segment of PyTorch's small pool, for requests up to 1 MiB. Pieces of the large pool are not given to them.
 constexpr Bytes kSmallSegment = Bytes::MiB(2);
 
 Bytes SumOf(const CardShares& shares) {
   Bytes sum;
-  for (const std::optional<Bytes>& share :
-       {shares.allocated, shares.unallocated, shares.outside, shares.undivided, shares.others, shares.free}) {
+  for (const std::optional<Bytes>& share : {shares.allocated, shares.unallocated, shares.graphs, shares.outside,
+                                            shares.undivided, shares.others, shares.free}) {
     sum += share.value_or(Bytes());
   }
   return sum;
+}
+
+bool IsRealShare(const OutOfMemory& message, Bytes idle) {
+  return !message.capacity || idle * kRealShare >= *message.capacity;
 }
 
 // The unused pieces that the request may be served from, if they are a real share of the card.
 Bytes PiecesFor(const OutOfMemory& message, const CardShares& shares) {
   const Bytes pieces = shares.unallocated.value_or(Bytes());
   if (message.kind == "pytorch" && *message.tried <= kSmallSegment) return Bytes();
-  if (message.capacity && pieces * kRealShare < *message.capacity) return Bytes();
-  return pieces;
+  return IsRealShare(message, pieces) ? pieces : Bytes();
 }
 
 }  // namespace
@@ -49,6 +54,8 @@ std::string_view Name(OutOfMemoryCause cause) {
       return "limit";
     case OutOfMemoryCause::kRefused:
       return "refused";
+    case OutOfMemoryCause::kGraphs:
+      return "graphs";
     case OutOfMemoryCause::kFragmentation:
       return "fragmentation";
     case OutOfMemoryCause::kOthers:
@@ -68,9 +75,10 @@ std::string_view Name(OutOfMemoryCause cause) {
 CardShares SharesOf(const OutOfMemory& message) {
   CardShares shares;
   shares.allocated = message.allocated;
-  if (message.allocated && message.private_pools) shares.allocated = *message.allocated + *message.private_pools;
+  shares.graphs = message.private_pools;
+  const Bytes graphs = shares.graphs.value_or(Bytes());
   if (message.reserved && shares.allocated)
-    shares.unallocated = std::max(Bytes(), *message.reserved - *shares.allocated);
+    shares.unallocated = std::max(Bytes(), *message.reserved - *shares.allocated - graphs);
   // What TensorFlow may take of the card is one pool.
   if (message.kind == "tensorflow" && message.capacity && shares.allocated)
     shares.unallocated = std::max(Bytes(), *message.capacity - *shares.allocated);
@@ -81,8 +89,8 @@ CardShares SharesOf(const OutOfMemory& message) {
   for (const OutOfMemoryProcess& process : message.processes) {
     if (!process.own && names_this_one) shares.others = shares.others.value_or(Bytes()) + process.in_use;
   }
-  const Bytes parts =
-      shares.allocated.value_or(Bytes()) + shares.unallocated.value_or(Bytes()) + shares.outside.value_or(Bytes());
+  const Bytes parts = shares.allocated.value_or(Bytes()) + shares.unallocated.value_or(Bytes()) + graphs +
+                      shares.outside.value_or(Bytes());
   const Bytes own = message.in_use     ? *message.in_use
                     : message.reserved ? *message.reserved + shares.outside.value_or(Bytes())
                                        : Bytes();
@@ -123,10 +131,16 @@ OutOfMemoryCause CauseOf(const OutOfMemory& message) {
   const CardShares shares = SharesOf(message);
   if (IsPagedOut(message)) return kPagedOut;
   const Bytes held = std::max(message.reserved.value_or(Bytes()), shares.allocated.value_or(Bytes()));
-  if (message.allowed && (tried > *message.allowed || held + tried > *message.allowed)) return kLimit;
-  const bool much_free = !message.capacity || message.free >= Bytes::Of(message.capacity->count() / kRealShare);
+  // A limit is the reason where it is below the card, and the card had more.
+  const bool has_limit = message.allowed && (!message.capacity || *message.allowed + kRounding < *message.capacity) &&
+                         (!message.free || *message.free >= tried);
+  if (has_limit && (tried > *message.allowed || held + tried > *message.allowed)) return kLimit;
+  const bool much_free = !message.capacity || message.free >= Bytes::Of(message.capacity->count() / kMuchFree);
   if (message.free >= tried && much_free) return kRefused;
   const Bytes free = message.free.value_or(Bytes());
+  if (shares.graphs > PiecesFor(message, shares) && *shares.graphs + free >= tried &&
+      IsRealShare(message, *shares.graphs))
+    return kGraphs;
   // Where others hold most of the card, pieces are not what it is short of.
   const Bytes not_its_own = shares.others.value_or(Bytes()) + shares.unknown.value_or(Bytes());
   const bool mostly_others =
@@ -136,13 +150,13 @@ OutOfMemoryCause CauseOf(const OutOfMemory& message) {
   if (!message.capacity) return message.free ? kFull : kNoNumbers;
   if (!message.free && SumOf(shares) + tried + kRounding <= *message.capacity) return kNoNumbers;
   const Bytes missing = free >= tried ? tried : tried - free;
-  if (shares.others && *shares.others >= missing) return kOthers;
+  // Where live tensors fill nearly all of the card, nobody else is to blame.
+  const bool nearly_all = held >= Bytes::Of(message.capacity->count() / 10 * 9);
+  if (shares.others && *shares.others >= missing && !nearly_all) return kOthers;
   const Bytes usual = message.pool.empty() ? kMostContext + missing : Bytes::Of(message.capacity->count() / 2);
   if (shares.outside >= usual) return kOutside;
   const bool names_this_one = message.in_use || message.reserved || shares.allocated;
   const Bytes context = names_this_one ? kMostContext : Bytes();
-  // Where live tensors fill nearly all of the card, nobody else is to blame.
-  const bool nearly_all = held >= Bytes::Of(message.capacity->count() / 10 * 9);
   return *shares.unknown >= context + missing && message.pool.empty() && !nearly_all ? kUnnamed : kFull;
 }
 

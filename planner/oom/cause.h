@@ -23,6 +23,7 @@ enum class OutOfMemoryCause : uint8_t {
   kPagedOut,       // PyTorch holds more than the card has: the rest is in the host's memory, where no more went
   kLimit,          // a memory fraction or a limit stops the process; the card has more
   kRefused,        // enough was free, and the driver still refused
+  kGraphs,         // pools of CUDA graphs have enough, which nothing else may use
   kFragmentation,  // reserved but unused memory, plus what is free, would be enough, but it is in pieces
   kOthers,         // without the other processes it would have fitted
   kOutside,        // this process holds a lot outside PyTorch's allocator
@@ -30,8 +31,8 @@ enum class OutOfMemoryCause : uint8_t {
   kFull,           // the step needs more than the card has
   kNoNumbers,      // the message does not say
 };
-// "host-memory", "on-chip", "key-value", "impossible", "beyond-card", "paged-out", "limit", "refused", "fragmentation",
-// "others", "outside", "unnamed", "full", "no-numbers"
+// "host-memory", "on-chip", "key-value", "impossible", "beyond-card", "paged-out", "limit", "refused", "graphs",
+// "fragmentation", "others", "outside", "unnamed", "full", "no-numbers"
 std::string_view Name(OutOfMemoryCause cause);
 
 OutOfMemoryCause CauseOf(const OutOfMemory& message);
@@ -40,6 +41,7 @@ OutOfMemoryCause CauseOf(const OutOfMemory& message);
 // exceed it (ExcessOf).
 struct CardShares {
   std::optional<Bytes> allocated, unallocated, outside;
+  std::optional<Bytes> graphs;     // idle, in pools of CUDA graphs
   std::optional<Bytes> undivided;  // this process holds it, and the message does not say what for
   std::optional<Bytes> others;     // the processes that the message names, if it tells them from this one
   std::optional<Bytes> free;

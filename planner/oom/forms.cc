@@ -14,7 +14,9 @@ constexpr std::string_view kKilled =
 constexpr std::string_view kWorkspace =
     "the library found no memory on the card for its own handle or workspace: too little is left beside the tensors";
 constexpr std::string_view kNoAlgorithm =
-    "every algorithm of the convolution needs a workspace, and none of them found room beside the tensors";
+    "most often because no algorithm of the convolution found room for its workspace beside the tensors; a type or a "
+    "layout that cuDNN does not take says the same";
+constexpr std::string_view kPinned = "page-locked memory of the host, for copies to the card";
 constexpr std::string_view kOfDriver =
     "the driver refused and gives no sizes: either the card is full, because of this process or others, or the host "
     "has no page-locked memory left; vramplan watch shows which while the script runs";
@@ -66,8 +68,8 @@ constexpr auto kForms = std::to_array<Form>({
     {"for an array with shape", "host", kMessage, kHost, "", "that is an array of NumPy"},
     {"unable to mmap", "host", kMessage, kHost},
     {"failed to allocate cpu memory", "host", kMessage, kHost},
-    {"pinned host memory", "host", kMessage, kHost, "", "page-locked memory of the host, for copies to the card"},
-    {"cudahostalloc failed", "host", kMessage, kHost, "", "page-locked memory of the host, for copies to the card"},
+    {"pinned host memory", "host", kMessage, kHost, "", kPinned},
+    {"cudahostalloc failed", "host", kMessage, kHost, "", kPinned},
     {"rmm failure", "rmm", kMessage, kCard, "",
      "RMM's pool on the card is at its limit: give it more, let cuDF spill to the host, or use managed memory"},
     {"oom when allocating tensor", "tensorflow"},
@@ -78,7 +80,7 @@ constexpr auto kForms = std::to_array<Form>({
     {"bytes) from device: ", "tensorflow", kError, kCard, "",
      "TensorFlow takes most of the card when it starts, and then tries again with less: alone this is a warning that "
      "another process holds a part of the card"},
-    {"bytes on host: cuda_error", "host", kError, kHost, "", "page-locked memory of the host, for copies to the card"},
+    {"bytes on host: cuda_error", "host", kError, kHost, "", kPinned},
     {"cupy.cuda.memory.outofmemoryerror", "cupy"},
     {"(allocated so far: ", "cupy"},
     {"out of memory while trying to allocate ", "xla", kMessage, kCard, "", kOfXla},
@@ -384,6 +386,7 @@ constexpr auto kPlaces = std::to_array<PlaceWords>({
 
 std::span<const Form> Forms() { return kForms; }
 std::string_view RemarkOfDriver() { return kOfDriver; }
+std::string_view RemarkOfPinning() { return kPinned; }
 std::span<const SizeWords> SizesOfForms() { return kSizes; }
 std::span<const CountWords> CountsOfForms() { return kCounts; }
 std::span<const NameWords> NamesOfForms() { return kNames; }

@@ -32,6 +32,7 @@ struct Form {
 std::span<const Form> Forms();
 // Of a refusal of the driver that no row knows more about.
 std::string_view RemarkOfDriver();
+std::string_view RemarkOfPinning();
 
 // A size: the words in front of it or behind it.
 struct SizeWords {

@@ -168,13 +168,12 @@ bool IsRaised(std::string_view lower, size_t at, const Form& form) {
          std::ranges::none_of(kGoesOn, is_in(lower.substr(at, kSoon)));
 }
 
-// Where PyTorch warns "expandable_segments not supported on this platform": a build without the driver's API of virtual
-// memory, as on Windows (c10/cuda/CUDAAllocatorConfig.cpp, PYTORCH_C10_DRIVER_API_SUPPORTED, PyTorch 2.10).
-bool IsWithoutExpandable(std::string_view lower) {
-  if (lower.find("expandable_segments not supported") != lower.npos) return true;
-  const size_t path = lower.find(":\\");
-  return path != lower.npos && path > 1 && std::isalpha(static_cast<unsigned char>(lower[path - 1])) != 0 &&
-         lower[path - 2] == '"';
+// A path such as "C:\me\train.py".
+bool IsOfWindows(std::string_view lower) {
+  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  for (size_t path = lower.find(":\\"); path != lower.npos; path = lower.find(":\\", path + 1))
+    if (path > 0 && is_part(lower[path - 1]) && (path == 1 || !is_part(lower[path - 2]))) return true;
+  return false;
 }
 
 // In a container the message names this process by its number, like the others: it is the one that holds what PyTorch
@@ -201,10 +200,16 @@ void FindOwnProcess(OutOfMemory* message) {
 // Numbers that follow from others: which of them are printed depends on the version.
 void Derive(OutOfMemory* message) {
   std::optional<Bytes>& reserved = message->reserved;
-  if (message->allocated && message->unallocated && !reserved)
-    reserved = *message->allocated + message->private_pools.value_or(Bytes()) + *message->unallocated;
+  if (message->allocated && message->unallocated && !reserved) reserved = *message->allocated + *message->unallocated;
+  // What is printed as allocated has the free blocks of the pools of graphs in it (c10/cuda/CUDACachingAllocator.cpp, 2.10:
+  // allocated_bytes + allocated_in_private_pools, which sums block->size of pool.blocks).
+  if (message->allocated && message->private_pools)
+    message->allocated = std::max(Bytes(), *message->allocated - *message->private_pools);
   if (message->allocated && reserved && !message->unallocated)
     message->unallocated = std::max(Bytes(), *reserved - *message->allocated);
+  // What Metal's limit leaves.
+  if (message->backend == "MPS" && message->capacity && reserved && message->outside && !message->free)
+    message->free = std::max(Bytes(), *message->capacity - *reserved - *message->outside);
   if (message->used && message->free && !message->capacity) message->capacity = *message->used + *message->free;
   FindOwnProcess(message);
   if (message->in_use && reserved && !message->outside && *message->in_use >= *reserved - kRounding)
@@ -250,7 +255,10 @@ OutOfMemory ReadAt(std::string_view line, std::string_view lower, const Place& p
     message.before_2 = IsBefore2(words, lower.substr(0, place.at));
     message.cut =
         message.capacity && !message.allocated && !message.in_use && words.Has("including non-pytorch memory");
-    message.no_expandable = IsWithoutExpandable(lower);
+    message.before_2_1 = (message.backend == "CUDA" || message.backend == "HIP") && words.Has(" total capacity;");
+    // PyTorch warns so of a build without the driver's API of virtual memory, as those for Windows are
+    // (c10/cuda/CUDAAllocatorConfig.cpp, PYTORCH_C10_DRIVER_API_SUPPORTED, PyTorch 2.10).
+    message.no_expandable = IsOfWindows(lower) || lower.find("expandable_segments not supported") != lower.npos;
     ReadProcesses(text, small, &message);
   }
   // What the kernel counts for a process that it killed.
@@ -265,6 +273,14 @@ OutOfMemory ReadAt(std::string_view line, std::string_view lower, const Place& p
   }
   message.raised = IsRaised(lower, place.at, form);
   if (message.raised) message.failure = FailureIn(line, place.at);
+  message.windows = IsOfWindows(lower);
+  message.loads_data = lower.find("dataloader") != lower.npos || lower.find("worker") != lower.npos;
+  // torch/utils/data/_utils/pin_memory.py: batch.pin_memory()
+  if (form.kind == "device" && message.failure.pins) {
+    message.kind = "host";
+    message.place = MemoryPlace::kHost;
+    message.remark = RemarkOfPinning();
+  }
   if (form.kind == "tensorflow") {
     ReadShape(words, &message);
     const RunPart part = PartOfGraph(LowerCase(message.node));

@@ -57,7 +57,7 @@ struct OutOfMemory {
   std::optional<Bytes> capacity, free;
   std::optional<Bytes> allowed;        // of a process that set a fraction, or a limit
   std::optional<Bytes> allocated;      // by live tensors
-  std::optional<Bytes> private_pools;  // of CUDA graphs, beside `allocated`
+  std::optional<Bytes> private_pools;  // idle, in pools of CUDA graphs, which nothing else may use
   std::optional<Bytes> unallocated;    // by no tensor, of `reserved`
   std::optional<Bytes> reserved;       // by the allocator: allocated, in private pools and unallocated
   std::optional<Bytes> outside;        // of this process, beside `reserved`: the context, kernels, libraries
@@ -68,6 +68,7 @@ struct OutOfMemory {
   std::optional<int64_t> tokens, tokens_fit;  // of a server: in a request, and that its cache has room for
   std::vector<OutOfMemoryProcess> processes;
   bool before_2 = false;       // printed by PyTorch before 2.0, which computed attention in parts
+  bool before_2_1 = false;     // printed by PyTorch before 2.1, which has no expandable segments
   std::string shape;           // TensorFlow: "shape[32,3840,10,10] and type float"
   std::string node, op;        // ONNX Runtime, TensorFlow: of the request
   Failure failure;             // by the traceback around it
@@ -75,6 +76,8 @@ struct OutOfMemory {
   bool raised = true;          // false: it was logged, not raised, and the run went on
   bool cut = false;            // it ends before its last sentence
   bool no_expandable = false;  // the log says that expandable segments do not work there
+  bool windows = false;        // the log has paths of Windows
+  bool loads_data = false;     // the log names a data loader, or its workers
   bool operator==(const OutOfMemory&) const = default;
 };
 

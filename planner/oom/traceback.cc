@@ -16,6 +16,10 @@ constexpr size_t kLongestTraceback = size_t{32} << 10;
 constexpr size_t kLongestPath = 512;
 // Of what follows a message the beginning tells of it.
 constexpr size_t kBehind = 512;
+// What tells a message from another one: "CUDA out of memory. Tried to allocate 2.00 GiB."
+constexpr size_t kBeginning = 48;
+// The last lines of code in front of a message.
+constexpr size_t kLastCode = 320;
 
 struct Frame {
   std::string_view file, number, function;  // function: "step", "AdamW.step"
@@ -51,6 +55,8 @@ Frame FrameAt(std::string_view text) {
   return frame;
 }
 
+bool IsOfCell(const Frame& frame) { return frame.file.starts_with("<ipython-input-"); }
+
 // Of rich: `/src/train.py:700 in epoch`, where `colon` stands; no file: it is none.
 Frame RichFrameAt(std::string_view text, size_t colon) {
   constexpr std::string_view kIn = " in ";
@@ -65,14 +71,50 @@ Frame RichFrameAt(std::string_view text, size_t colon) {
   return frame;
 }
 
+// Of IPython before 8.0: `/env/torch/optim/adam.py in step(self) 13 ... ---> 15 call()`, where " in " stands; the file of a
+// cell is <ipython-input-5-...>, or a number below /tmp/ipykernel_55.
+Frame ArrowFrameAt(std::string_view text, size_t in) {
+  constexpr std::string_view kIn = " in ", kArrow = "-> ";
+  constexpr size_t kShown = 1024;  // of code around the line
+  Frame frame;
+  const size_t blank = text.rfind(' ', in - 1);
+  const size_t begin = blank == text.npos ? 0 : blank + 1;
+  frame.function = NameAt(text.substr(in + kIn.size()));
+  const std::string_view code = text.substr(in, kShown);
+  const size_t arrow = code.find(kArrow);
+  if (arrow == code.npos) return {};
+  frame.number = Number(code.substr(arrow + kArrow.size()));
+  if (!frame.number.empty() && in - begin <= kLongestPath) frame.file = text.substr(begin, in - begin);
+  return frame;
+}
+
+// `Cell In[5], line 15, in train(x)`, at the beginning of `text`.
+Frame CellFrameAt(std::string_view text) {
+  constexpr std::string_view kLine = "], line ", kIn = ", in ";
+  constexpr size_t kLongestName = 16;
+  Frame frame;
+  const size_t end = text.find(kLine);
+  if (end > kLongestName) return {};
+  frame.file = text.substr(0, end + 1);
+  text.remove_prefix(end + kLine.size());
+  frame.number = Number(text);
+  text.remove_prefix(frame.number.size());
+  if (text.starts_with(kIn)) frame.function = NameAt(text.substr(kIn.size()));
+  return frame;
+}
+
 std::vector<Frame> FramesOf(std::string_view text) {
-  constexpr std::string_view kFile = "File ", kRich = ".py:";
+  constexpr std::string_view kFile = "File ", kRich = ".py:", kArrow = ".py in ", kCell = "Cell In[", kInput = "> in ";
   std::vector<Frame> frames;
   for (size_t at = 0; at < text.size(); ++at) {
+    const std::string_view rest = text.substr(at);
     Frame frame;
-    if (text[at] == kFile.front() && text.substr(at).starts_with(kFile)) frame = FrameAt(text.substr(at));
-    if (text[at] == kRich.front() && text.substr(at).starts_with(kRich))
-      frame = RichFrameAt(text, at + kRich.size() - 1);
+    if (rest.starts_with(kFile)) frame = FrameAt(rest);
+    if (rest.starts_with(kCell)) frame = CellFrameAt(rest);
+    if (rest.starts_with(kRich)) frame = RichFrameAt(text, at + kRich.size() - 1);
+    if (rest.starts_with(kArrow)) frame = ArrowFrameAt(text, at + kRich.size() - 1);
+    if (rest.starts_with(kInput)) frame = ArrowFrameAt(text, at + 1);
+    if (rest.starts_with(kInput) && !IsOfCell(frame)) frame = {};
     if (!frame.file.empty()) frames.push_back(frame);
   }
   return frames;
@@ -80,7 +122,8 @@ std::vector<Frame> FramesOf(std::string_view text) {
 
 bool IsOfLibrary(const Frame& frame) {
   return frame.file.find("-packages/") != frame.file.npos || frame.file.find("/lib/python") != frame.file.npos ||
-         frame.file.find("/bin/") != frame.file.npos || frame.file.starts_with('<');
+         frame.file.find("/bin/") != frame.file.npos || frame.file.find("/torchinductor_") != frame.file.npos ||
+         (frame.file.starts_with('<') && !IsOfCell(frame));
 }
 
 // "step" of "AdamW.step".
@@ -130,7 +173,12 @@ constexpr auto kRunParts = std::to_array<PartRow>({
     {RunPart::kGeneration, "/diffusers/pipelines/", "__call__"},
     {RunPart::kGeneration, "/diffusers/models/", "decode tiled_decode"},
     {RunPart::kGeneration, "/generation/", "generate _sample _beam_search"},
+    {RunPart::kGeneration, "/comfy/", ""},
+    {RunPart::kGeneration, "ComfyUI", ""},
     {RunPart::kValidation, "/lightning/", "on_advance_end run_validation"},
+    {RunPart::kInference, "/monai/inferers/", ""},
+    {RunPart::kInference, "/nnunetv2/inference/", ""},
+    {RunPart::kInference, "", "predict inference infer run_inference do_inference sliding_window_inference"},
     {RunPart::kForward, "/torch/nn/modules/", ""},
     {RunPart::kForward, "/torch/nn/functional.py", ""},
 });
@@ -138,7 +186,8 @@ constexpr auto kRunParts = std::to_array<PartRow>({
 RunPart PartOf(const std::vector<Frame>& frames) {
   for (const PartRow& row : kRunParts) {
     // A validation is a forward, and who calls it says so.
-    if (row.part == RunPart::kForward && std::ranges::any_of(frames, Validates)) return RunPart::kValidation;
+    const bool is_forward = row.part == RunPart::kForward || row.part == RunPart::kInference;
+    if (is_forward && std::ranges::any_of(frames, Validates)) return RunPart::kValidation;
     for (const Frame& frame : frames) {
       if (frame.file.find(row.path) == frame.file.npos) continue;
       const auto is = [&](std::string_view function) { return function == OwnName(frame); };
@@ -166,6 +215,8 @@ std::string_view Name(RunPart part) {
       return "validation";
     case RunPart::kGeneration:
       return "generation";
+    case RunPart::kInference:
+      return "inference";
     case RunPart::kSaving:
       return "saving";
     case RunPart::kServing:
@@ -184,18 +235,49 @@ RunPart PartByWords(std::string_view text) {
   };
   constexpr auto kWords = std::to_array<Row>({{RunPart::kLoading, "failed to load model"},
                                               {RunPart::kServing, "vllm"},
+                                              {RunPart::kServing, "enginecore"},
                                               {RunPart::kServing, "sglang"},
                                               {RunPart::kSaving, "state_dict() call"},
-                                              {RunPart::kLoading, "loading checkpoint shards"}});
+                                              {RunPart::kLoading, "loading checkpoint shards"},
+                                              {RunPart::kGeneration, "vaedecode"},
+                                              {RunPart::kGeneration, "ksampler"}});
   const std::string lower = LowerCase(text);
   const auto* found = std::ranges::find_if(kWords, [&](const Row& row) { return lower.find(row.words) != lower.npos; });
   return found == kWords.end() ? RunPart::kUnknown : found->part;
 }
 
+// By the last name of an operator, or of such a tensor, in the last lines of code.
+Requester RequesterIn(std::string_view code) {
+  struct Row {
+    Requester requester;
+    std::string_view words;
+  };
+  constexpr auto kWords = std::to_array<Row>({{Requester::kVocabulary, "cross_entropy"},
+                                              {Requester::kVocabulary, "log_softmax"},
+                                              {Requester::kVocabulary, "logits"},
+                                              {Requester::kVocabulary, "entropy"},
+                                              {Requester::kAttention, "attention"},
+                                              {Requester::kAttention, "attn"},
+                                              {Requester::kConvolution, "conv1d"},
+                                              {Requester::kConvolution, "conv2d"},
+                                              {Requester::kConvolution, "conv3d"},
+                                              {Requester::kConvolution, "_conv_forward"}});
+  std::string lower = LowerCase(code.substr(code.size() - std::min(code.size(), 2 * kLastCode)));
+  std::erase_if(lower, [](char c) { return c == '^' || c == '~'; });  // what Python underlines
+  lower.erase(0, lower.size() - std::min(lower.size(), kLastCode));
+  Requester found = Requester::kUnknown;
+  size_t last = 0;
+  for (const Row& row : kWords)
+    if (const size_t at = lower.rfind(row.words); at != lower.npos && at >= last) last = at, found = row.requester;
+  return found;
+}
+
+bool Pins(const Frame& frame) { return frame.file.ends_with("/pin_memory.py"); }
+
 }  // namespace
 
 Failure FailureIn(std::string_view line, size_t at) {
-  constexpr std::string_view kBegins = "Traceback (most recent call last)", kWord = "raceback";
+  constexpr std::string_view kBegins = "Traceback (most recent call last)";
   const size_t from = at - std::min(at, kLongestTraceback);
   std::string around(line.substr(from, at - from + kLongestTraceback));
   std::ranges::replace(around, '\\', '/');  // paths of Windows
@@ -204,13 +286,17 @@ Failure FailureIn(std::string_view line, size_t at) {
   if (const size_t begin = before.rfind(kBegins); begin != before.npos) before.remove_prefix(begin);
   std::vector<Frame> frames = FramesOf(before);
   if (frames.empty()) {
-    std::string_view behind = text.substr(at - from);
-    const size_t begin = behind.find(kWord);
-    behind.remove_prefix(begin == behind.npos ? behind.size() : begin + kWord.size());
-    frames = FramesOf(behind.substr(0, behind.find(kWord)));
+    const std::string_view message = text.substr(at - from, kBeginning), behind = text.substr(at - from);
+    const size_t again = behind.find(message, message.size()), begin = behind.find(kBegins);
+    if (again != behind.npos && begin < again) {
+      before = behind.substr(begin, again - begin);
+      frames = FramesOf(before);
+    }
   }
-  Failure failure{PartOf(frames), ""};
+  Failure failure{.part = PartOf(frames)};
   if (failure.part == RunPart::kUnknown) failure.part = PartByWords(text.substr(0, at - from + kBehind));
+  failure.requester = RequesterIn(before);
+  failure.pins = std::ranges::any_of(frames, Pins);
   for (const Frame& frame : frames) {
     if (IsOfLibrary(frame)) continue;
     failure.at = std::string(frame.file.substr(frame.file.rfind('/') + 1)) + ":" + std::string(frame.number);

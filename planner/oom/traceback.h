@@ -5,8 +5,9 @@
 //   File ".../torch/optim/adamw.py", line 243, in step
 //   torch.OutOfMemoryError: CUDA out of memory. ...
 //
-// Frames are CPython's (`File "F", line N, in NAME`), IPython's (`File F:N, in NAME(`) and rich's (`F.py:N in NAME`). What PyTorch calls its parts is
-// of 2.10; the names of functions that people write are words such as validate or save_checkpoint.
+// Frames are CPython's (`File "F", line N, in NAME`), IPython's (`File F:N, in NAME(`, `Cell In[5], line N`, and before 8.0
+// `F.py in NAME(`, with an arrow in front of the line) and rich's (`F.py:N in NAME`). What PyTorch calls its parts is of
+// 2.10; the names of functions that people write are words such as validate or save_checkpoint.
 #pragma once
 
 #include <cstddef>
@@ -24,20 +25,27 @@ enum class RunPart : uint8_t {
   kOptimizer,
   kValidation,  // a forward of it
   kGeneration,
-  kSaving,   // the state is gathered or written
-  kServing,  // a server's engine
+  kInference,  // a forward whose outputs are what is wanted
+  kSaving,     // the state is gathered or written
+  kServing,    // a server's engine
 };
-// "", "loading", "forward", "backward", "optimizer", "validation", "generation", "saving", "serving"
+// "", "loading", "forward", "backward", "optimizer", "validation", "generation", "inference", "saving",
+// "serving"
 std::string_view Name(RunPart part);
+
+// What asked for the memory, by the last lines of code.
+enum class Requester : uint8_t { kUnknown, kAttention, kVocabulary, kConvolution };
 
 struct Failure {
   RunPart part = RunPart::kUnknown;
   std::string at;  // the innermost frame of one's own code: "train.py:133, in main"; empty: there is none
+  Requester requester = Requester::kUnknown;
+  bool pins = false;  // in the data loader's thread that copies batches to page-locked memory
   bool operator==(const Failure&) const = default;
 };
 
-// `line`: a log as one line (words.h); `at`: where the message stands. The frames in front of it count, or, where the
-// message comes first, those behind it.
+// `line`: a log as one line (words.h); `at`: where the message stands. The frames in front of it count, or, where there are
+// none and the same message stands again behind a traceback, as under a title, those of that traceback.
 Failure FailureIn(std::string_view line, size_t at);
 
 }  // namespace vramplan

@@ -64,7 +64,7 @@ class CallFinder {
 
  private:
   Error Unknown(const std::string& typed) const {
-    if (typed == "none") return Wrong("\"none\" is not a module of the file", "leave --checkpoint out");
+    if (typed == "none") return Wrong("\"none\" is not a module of the model", "leave --checkpoint out");
     if (paths_.empty()) return Wrong("the file names no modules", "export the model with PyTorch, which writes them");
     std::vector<std::string> inside, near;
     for (const std::string& path : paths_) {
@@ -90,7 +90,7 @@ class CallFinder {
       }
     }
     const std::string hint = SuggestNearest(typed, near);
-    return Wrong(InQuotes(typed) + " is not a module of the file", hint.empty() ? TypeOneOf({paths_.front()}) : hint);
+    return Wrong(InQuotes(typed) + " is not a module of the model", hint.empty() ? TypeOneOf({paths_.front()}) : hint);
   }
 
   const Layers& layers_;

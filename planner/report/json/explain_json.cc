@@ -38,7 +38,7 @@ struct Described<OutOfMemory> {
         .Has("free", "", &M::free)
         .Has("allowed", "of a process that set a fraction, or a limit", &M::allowed)
         .Has("allocated", "by live tensors", &M::allocated)
-        .Has("private_pools", "of CUDA graphs, beside `allocated`", &M::private_pools)
+        .Has("private_pools", "idle, in pools of CUDA graphs", &M::private_pools)
         .Has("unallocated", "by no tensor, of `reserved`", &M::unallocated)
         .Has("reserved", "by the allocator", &M::reserved)
         .Has("in_use", "by this process, inside and outside the allocator", &M::in_use)
@@ -52,9 +52,8 @@ struct Described<OutOfMemory> {
         .Has("node", "", &M::node)
         .Has("op", "", &M::op)
         .Has("failed_in",
-             "loading, forward, backward, optimizer, validation, generation, saving or serving, by the traceback; "
-             "empty: "
-             "it does not say",
+             "loading, forward, backward, optimizer, validation, generation, inference, saving or serving, by the "
+             "traceback; empty: it does not say",
              [](const M& message) { return std::string(Name(message.failure.part)); })
         .Has("failed_at", "the innermost frame of one's own code", &M::failure, &Failure::at)
         .Has("messages", "of this kind in the text", &M::messages);
@@ -69,6 +68,7 @@ struct Described<CardShares> {
     return Fields<S>()
         .Has("allocated", "", &S::allocated)
         .Has("unallocated", "", &S::unallocated)
+        .Has("graphs", "idle, in pools of CUDA graphs", &S::graphs)
         .Has("outside", "", &S::outside)
         .Has("undivided", "this process holds it, and the message does not say what for", &S::undivided)
         .Has("others", "the processes that the message tells from this one", &S::others)

@@ -4,14 +4,13 @@
 #include "graph/base/text_table.h"
 #include "planner/report/explain.h"
 #include "planner/report/parts/bottleneck.h"
+#include "planner/report/text/explain_advice.h"
 #include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 namespace {
 
 using enum TextTable::Align;
-
-std::string OrSome(const std::optional<Bytes>& bytes) { return bytes ? ToString(*bytes) : "some memory"; }
 
 // A size, or that there is none like it: what was below zero and was printed as unsigned.
 std::string SizeText(Bytes bytes) {
@@ -50,64 +49,22 @@ std::string KeyValueText(const OutOfMemory& message) {
   return message.tokens_fit ? text + ", and room for " + std::to_string(*message.tokens_fit) : text;
 }
 
-// What is said of a part of a run.
-struct RunPartText {
-  RunPart part;
-  std::string_view ran;     // the subject of a sentence
-  std::string_view failed;  // behind "it failed"
-  std::string_view helps;   // where a card is full; empty: what helps any step
-};
-
-const RunPartText& WordsOf(RunPart part) {
-  static constexpr RunPartText kTexts[] = {
-      {RunPart::kUnknown, "the step", "", ""},
-      {RunPart::kLoading, "the model", "while the model was loaded, set up or moved to the card",
-       "weights of 16 bits, or packed ones (bitsandbytes, GPTQ); parts of the model on other cards or on the host "
-       "(device_map, FSDP); files that are read to the CPU first (map_location); a smaller batch does not"},
-      {RunPart::kForward, "the step", "in a forward", ""},
-      {RunPart::kBackward, "the step", "in the backward", ""},
-      {RunPart::kOptimizer, "the step", "in the optimizer's step",
-       "a smaller optimizer state (8 bits, LoRA, states in parts: ZeRO or FSDP) or a fused optimizer; its states are "
-       "made in the first step, beside what the batch left"},
-      {RunPart::kValidation, "the validation", "in a validation",
-       "torch.no_grad() around the validation, a smaller batch in it, and predictions that are moved to the CPU "
-       "instead "
-       "of kept on the card"},
-      {RunPart::kGeneration, "the generation", "while it generated",
-       "fewer samples at once, a shorter prompt or fewer new tokens, smaller images, packed weights, parts of the "
-       "model "
-       "on the host (enable_model_cpu_offload)"},
-      {RunPart::kSaving, "gathering the state", "while the state was gathered or saved",
-       "a state that is gathered on the CPU, by one rank (offload_to_cpu, rank0_only), or saved in parts "
-       "(SHARDED_STATE_DICT)"},
-      {RunPart::kServing, "the server", "in the engine of the server",
-       "fewer sequences at once (max_num_seqs), a shorter context (max_model_len), a smaller share of the card for the "
-       "cache (gpu_memory_utilization), quantized weights, more cards"},
-  };
-  return *std::ranges::find(kTexts, part, &RunPartText::part);
-}
-
-bool HasOwnAdvice(RunPart part) { return !WordsOf(part).helps.empty(); }
-
-std::string FailedInText(const Failure& failure) {
-  const std::string_view failed = WordsOf(failure.part).failed;
-  if (failed.empty()) return failure.at.empty() ? "" : "it failed at " + failure.at;
-  return "it failed " + std::string(failed) + (failure.at.empty() ? "" : " (" + failure.at + ")");
-}
-
-// What helps where a card is full.
-std::string SmallerText(const ExplainReport& report) {
-  const std::string_view helps = WordsOf(report.message.failure.part).helps;
-  if (!helps.empty()) return "what helps: " + std::string(helps);
-  const bool trains = !report.step || report.step->head.mode == Mode::kTrain;
-  return trains ? "what helps: a smaller batch, a lower precision, checkpointed modules, or a smaller optimizer state"
-                : "what helps: a smaller batch, smaller inputs, or a lower precision";
+// Where a card is full, and what lies in pieces would have served this one request.
+bool HadPieces(const ExplainReport& report) {
+  const OutOfMemory& message = report.message;
+  const Bytes pieces = report.shares.unallocated.value_or(Bytes());
+  return report.cause == OutOfMemoryCause::kFull && message.kind == "pytorch" && message.tried &&
+         message.tried != Bytes::MiB(2) && message.pool.empty() && pieces > Bytes() &&
+         pieces + message.free.value_or(Bytes()) >= *message.tried;
 }
 
 std::string FullText(const ExplainReport& report) {
   const OutOfMemory& message = report.message;
   if (message.total && message.capacity) return "one compiled program takes " + ToString(*message.total) + " in all";
-  const std::string need = std::string(WordsOf(message.failure.part).ran) +
+  if (HadPieces(report))
+    return "the card is full but for " + OrSome(report.shares.unallocated) + " in pieces" +
+           (message.free > Bytes() ? " and " + OrSome(message.free) + " that are free" : "");
+  const std::string need = std::string(SubjectOf(message.failure.part)) +
                            (message.pool.empty() ? " needs more than the card has" : " needs more than that");
   if (!message.capacity && message.free) return "and " + ToString(*message.free) + " were free";
   if (report.shares.undivided && message.pool.empty())
@@ -143,6 +100,9 @@ std::string ExplainVerdictLine(const ExplainReport& report) {
     case OutOfMemoryCause::kLimit:
       return line + (message.tried > message.allowed ? "single requests are" : "the process is") + " limited to " +
              OrSome(message.allowed);
+    case OutOfMemoryCause::kGraphs:
+      return line + "though " + OrSome(report.shares.graphs) +
+             " are idle in the pools of CUDA graphs, which nothing else may use";
     case OutOfMemoryCause::kFragmentation:
       return line + PiecesText(report);
     case OutOfMemoryCause::kOthers:
@@ -165,85 +125,6 @@ std::string ExplainVerdictLine(const ExplainReport& report) {
   return line;
 }
 
-// A request of so many cards is none that a smaller batch would mend.
-constexpr int64_t kManyCards = 64;
-
-// A program of XLA that takes less is not what fills a card.
-constexpr Bytes kSmallProgram = Bytes::GiB(1);
-
-// What to do about it, whatever the model.
-std::string AdviceText(const ExplainReport& report) {
-  const RunPart part = report.message.failure.part;
-  switch (report.cause) {
-    case OutOfMemoryCause::kHostMemory:
-      if (report.message.failure.part == RunPart::kLoading)
-        return "what helps: weights of 16 bits, in files that are read in parts (safetensors, low_cpu_mem_usage), and "
-               "fewer "
-               "processes that load at once";
-      return "what helps: fewer workers or less prefetching of the data loader, less pinned memory, no offloading; "
-             "vramplan fit FILE.onnx --gpu NAME --host says how much RAM a run takes";
-    case OutOfMemoryCause::kOnChip:
-      return "what helps: smaller blocks or fewer stages in that Triton kernel (num_stages), another kernel for the "
-             "same "
-             "operator, or a card with a larger multiprocessor";
-    case OutOfMemoryCause::kKeyValue:
-      return "what helps: a shorter context" +
-             (report.message.tokens_fit ? " (" + std::to_string(*report.message.tokens_fit) + " tokens fit)" : "") +
-             ", a larger share of the card for the server, an 8-bit cache, quantized weights, or more cards";
-    case OutOfMemoryCause::kImpossible:
-    case OutOfMemoryCause::kBeyondCard:
-      if (report.message.tried && report.message.capacity &&
-          report.message.tried->count() / kManyCards >= report.message.capacity->count())
-        return "that is far more than any batch of a model that fits: a shape is a mistake, most likely (a broadcast, "
-               "indices "
-               "out of range)";
-      return "the batch is far too large, attention makes a score matrix over all positions, or a shape is a mistake "
-             "(a broadcast, indices out of range)";
-    case OutOfMemoryCause::kPagedOut:
-      return "paged memory is slow, and Windows gives at most about half of the host's RAM; \"CUDA - Sysmem Fallback "
-             "Policy\" in NVIDIA's control panel turns paging off; a step that should run at full speed must fit the "
-             "card itself";
-    case OutOfMemoryCause::kLimit:
-      if (report.message.kind != "pytorch" || !report.message.remark.empty()) return "";
-      return "set_per_process_memory_fraction, or per_process_memory_fraction in PYTORCH_CUDA_ALLOC_CONF, set this "
-             "limit";
-    case OutOfMemoryCause::kFragmentation:
-      if (report.message.kind != "pytorch")
-        return "TF_GPU_ALLOCATOR=cuda_malloc_async fragments less; other processes on the card leave the pool less "
-               "than its limit";
-      if (report.message.no_expandable)
-        return "what helps: inputs with a few fixed sizes, and torch.cuda.empty_cache() between parts that need other "
-               "sizes; "
-               "expandable segments do not work there";
-      return "PYTORCH_" + std::string(report.message.backend.empty() ? "CUDA" : report.message.backend) +
-             "_ALLOC_CONF=expandable_segments:True " + (report.message.before_2 ? "(since PyTorch 2.1) " : "") +
-             "lets PyTorch combine free pieces; inputs with a few fixed sizes cause less fragmentation";
-    case OutOfMemoryCause::kOthers:
-      return "nvidia-smi and vramplan probe name them; a run that died may still hold its memory";
-    case OutOfMemoryCause::kUnnamed:
-      if (report.message.cut) return SmallerText(report);
-      return "nvidia-smi and vramplan probe name who holds the card; a run that died may still hold its memory";
-    case OutOfMemoryCause::kOutside:
-      if (report.message.backend == "MPS") return "";
-      return "another library with a pool of its own (TensorFlow, JAX, ONNX Runtime, CuPy, NCCL) shares the process; "
-             "limit what each of them takes";
-    case OutOfMemoryCause::kRefused:
-      return "what refused it: a limit (set_per_process_memory_fraction, a slice of a virtual machine or of MIG), the "
-             "driver, which on Windows and WSL keeps part of the card and gives no single stretch of any size, or "
-             "another card than the one that was counted; or another process gave memory back before it was counted";
-    case OutOfMemoryCause::kFull:
-      return SmallerText(report);
-    case OutOfMemoryCause::kNoNumbers:
-      // TensorFlow's message is whole, and it is of a pool that was full.
-      if (report.message.total > kSmallProgram || report.message.kind == "tensorflow" ||
-          (HasOwnAdvice(part) && (report.message.kind != "vllm" || part == RunPart::kLoading)))
-        return SmallerText(report);
-      if (!report.message.remark.empty() || report.message.total) return "";
-      return "give the whole message, or run vramplan watch while the script runs";
-  }
-  return "";
-}
-
 // Processes that hold a context each: a rank of the same run makes one on the first card when it touches that before its
 // own.
 std::string SiblingsText(const OutOfMemory& message) {
@@ -264,6 +145,17 @@ std::string SiblingsText(const OutOfMemory& message) {
          "else on the card keeps them off it";
 }
 
+// What PyTorch asks the driver for where a tensor is smaller (c10/core/AllocatorConfig.h, kSmallBuffer and kLargeBuffer).
+std::string SegmentText(const OutOfMemory& message) {
+  if (message.kind != "pytorch" || message.backend == "MPS") return "";
+  if (message.tried == Bytes::MiB(2)) return "2.00 MiB is what PyTorch asks for where a tensor has 1 MiB or less";
+  if (message.tried == Bytes::MiB(20)) return "20.00 MiB is what PyTorch asks for where a tensor has 1 to 10 MiB";
+  return "";
+}
+
+// Beside a context and libraries a process holds no more than this for a run of its own; more is of this run.
+constexpr Bytes kMostOfCard = Bytes::GiB(2);
+
 // What else the numbers say, a sentence each.
 std::vector<std::string> Remarks(const ExplainReport& report) {
   const OutOfMemory& message = report.message;
@@ -276,6 +168,12 @@ std::vector<std::string> Remarks(const ExplainReport& report) {
     lines.push_back("the text has " + std::to_string(message.messages) + " such messages; this is the first" +
                     (message.raised ? " that was raised" : ""));
   if (!message.shape.empty()) lines.push_back("it is a tensor of " + message.shape);
+  if (const std::string segment = SegmentText(message); !segment.empty()) lines.push_back(segment);
+  if (HadPieces(report) && !message.no_expandable && !message.before_2_1)
+    lines.emplace_back(
+        "expandable_segments:True in PYTORCH_CUDA_ALLOC_CONF would have found room for this request; what comes after "
+        "it "
+        "may not fit");
   std::string parts;
   for (const OutOfMemoryPart& part : message.parts)
     parts += (parts.empty() ? "" : ", ") + ToString(part.bytes) + " " + std::string(part.name);
@@ -306,8 +204,10 @@ std::vector<std::string> Remarks(const ExplainReport& report) {
   }
   if (message.outside && *message.outside > Bytes() && message.pool.empty())
     lines.push_back("the process held " + ToString(*message.outside) +
-                    " outside PyTorch's allocator: the CUDA context, kernels and libraries (--context " +
-                    std::to_string(message.outside->count() >> 20) + "MiB; --save keeps it for this card)");
+                    " outside PyTorch's allocator: the CUDA context, kernels and libraries" +
+                    (*message.outside > kMostOfCard ? ", such as NCCL and captured graphs"
+                                                    : " (--context " + std::to_string(message.outside->count() >> 20) +
+                                                          "MiB; --save keeps it for this card)"));
   return lines;
 }
 
@@ -382,6 +282,7 @@ std::vector<ShareRow> ShareRows(const ExplainReport& report) {
   const bool pool = !report.message.pool.empty();
   add("live tensors", shares.allocated, "p4");
   add(pool ? "not in use" : "reserved, not allocated", shares.unallocated, "p9");
+  add("idle, in pools of CUDA graphs", shares.graphs, "p3");
   add("this process, not PyTorch's allocator", shares.outside, "p10");
   add(shares.outside ? "PyTorch's allocator" : "this process", shares.undivided, "p2");
   add("other processes", shares.others, "p7");
@@ -406,9 +307,9 @@ std::string PrintExplain(const ExplainReport& report, const Style& style) {
   const OutOfMemory& message = report.message;
   if (!message.node.empty()) line("requested by " + message.node + (message.op.empty() ? "" : " (" + message.op + ")"));
   line(FailedInText(message.failure));
+  line(LargeText(report));
   line(AdviceText(report));
-  const bool frees_more = HasOwnAdvice(message.failure.part) && message.failure.part != RunPart::kOptimizer;
-  if (report.cause == OutOfMemoryCause::kFragmentation && frees_more) line(SmallerText(report));
+  line(OwnAdvice(report));
   for (const std::string& remark : Remarks(report)) line(remark);
   if (!report.saved.empty()) line("what the message says about the card is in the profile now: " + report.saved);
   if (message.kind == "vllm") {

@@ -91,17 +91,18 @@ std::string WrittenLine(const Inspection& inspection) {
   return graph.producer.empty() ? text : text + ", written by " + graph.producer;
 }
 
-// Exporters to ONNX do not write requires_grad; facts and .pt2 files say it.
+// Exporters to ONNX do not write requires_grad; facts, .pt2 files and templates say it.
 std::string TrainedLine(const Inspection& inspection) {
   if (!inspection.layers || inspection.layers->parameters.empty()) return "";
   const TrainedCount count = CountTrained(*inspection.layers);
   const bool told = inspection.layers->told.tensors;
+  const char* teller = inspection.is_named ? " (as its library loads it)\n" : " (as the file says)\n";
   if (count.frozen_tensors == 0)
-    return told ? "trained: all parameters (as the file says)\n"
-                : "trained: all parameters (the file does not say; --frozen PATTERN freezes some)\n";
+    return "trained: all parameters" +
+           std::string(told ? teller : " (the file does not say; --frozen PATTERN freezes some)\n");
   return "trained: " + std::to_string(count.trained) + " parameters in " + Counted(count.trained_tensors, "tensor") +
          ", frozen: " + std::to_string(count.frozen) + " in " + Counted(count.frozen_tensors, "tensor") +
-         (told ? " (as the file says)\n" : " (the file does not say which)\n");
+         (told ? teller : " (the file does not say which)\n");
 }
 
 // By the names that --trainable and --frozen compare with.

@@ -57,8 +57,8 @@ TEST_CASE("explain: the first line is the whole verdict, however narrow the term
   const testing::ScopedVariable narrow("COLUMNS", "40");
   const std::string text = Answer(kFull, "");
   CHECK(text.starts_with(
-      "out of memory on card 0 of 14.56 GiB: 624.00 MiB more did not fit, though 352.00 MiB lie unused between live "
-      "tensors and 437.12 MiB are free: fragmentation\n"));
+      "out of memory on card 0 of 14.56 GiB: 624.00 MiB more did not fit, the card is full but for 352.00 MiB in "
+      "pieces and 437.12 MiB that are free\n"));
 }
 
 // The answer as one line.
@@ -105,13 +105,14 @@ TEST_CASE("explain: what is said of each cause") {
        "free. Process 9 has 53.16 GiB memory in use. Of the allocated memory 11.97 GiB is allocated by PyTorch, and "
        "40.69 GiB is reserved by PyTorch but unallocated.",
        "though 40.69 GiB lie unused between live tensors, in pieces that are too small one by one: fragmentation "
+       "this one request is 44.9 % of the card: the line that makes this tensor is the one to change "
        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets PyTorch combine free pieces; inputs with a few fixed "
        "sizes cause less fragmentation process 9 is this one"},
       {"HIP out of memory. Tried to allocate 432.00 MiB. GPU 0 has a total capacity of 15.92 GiB of which 7.12 GiB is "
        "free. Of the allocated memory 8.08 GiB is allocated by PyTorch, and 321.96 MiB is reserved by PyTorch but "
        "unallocated.",
-       "though 7.12 GiB were free what refused it: a limit (set_per_process_memory_fraction, a slice of a virtual "
-       "machine"},
+       "though 7.12 GiB were free what refused it: a limit (set_per_process_memory_fraction), a slice of a virtual "
+       "machine, the driver, or another card"},
       {"CUDA out of memory. Tried to allocate 1002.00 MiB. GPU 0 has a total capacity of 8.00 GiB of which 0 bytes is "
        "free. Of the allocated memory 13.98 GiB is allocated by PyTorch, and 129.48 MiB is reserved by PyTorch but "
        "unallocated.",
@@ -122,7 +123,29 @@ TEST_CASE("explain: what is said of each cause") {
        "3.15 GiB is not named by the message: what was free, the context of this process, or other processes"},
       {"CUDA out of memory. Tried to allocate 244.12 MiB (GPU 0; 5.94 GiB total capacity; 4.82 GiB already allocated; "
        "48.44 MiB free; 207.58 MiB cached)",
-       "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (since PyTorch 2.1) lets PyTorch combine free pieces"},
+       "the card is full but for 207.58 MiB in pieces and 48.44 MiB that are free what helps: a smaller batch"},
+      {"CUDA out of memory. Tried to allocate 600.00 MiB. GPU 0 has a total capacity of 16.00 GiB of which 100.00 MiB "
+       "is free. Including non-PyTorch memory, this process has 15.90 GiB memory in use. Of the allocated memory 15.00 "
+       "GiB is allocated by PyTorch, and 550.00 MiB is reserved by PyTorch but unallocated.",
+       "expandable_segments:True in PYTORCH_CUDA_ALLOC_CONF would have found room for this request"},
+      {"line 3, in attend\n y = scaled_dot_product_attention(q, k, v)\nRuntimeError: CUDA out of memory. Tried to "
+       "allocate 4.00 GiB (GPU 0; 14.76 GiB total capacity; 10.00 GiB already allocated; 500.00 MiB free; 10.10 GiB "
+       "reserved in total by PyTorch)",
+       "this one request is 27.1 % of the card: attention asks for it"},
+      {"CUDA out of memory. Tried to allocate 2.00 MiB. GPU 0 has a total capacity of 24.00 GiB of which 0 bytes is "
+       "free. Including non-PyTorch memory, this process has 24.00 GiB memory in use. Of the allocated memory 23.50 "
+       "GiB is allocated by PyTorch, with 20.00 GiB allocated in private pools (e.g., CUDA Graphs), and 100.00 MiB is "
+       "reserved by PyTorch but unallocated.",
+       "though 20.00 GiB are idle in the pools of CUDA graphs, which nothing else may use what helps: fewer or smaller "
+       "graphs"},
+      {"  File \"C:\\me\\run.py\", line 3, in predict\nCUDA out of memory. Tried to allocate 100.00 MiB. GPU 0 has a "
+       "total capacity of 8.00 GiB of which 5.80 GiB is free. Of the allocated memory 1.00 GiB is allocated by "
+       "PyTorch, and 10.00 MiB is reserved by PyTorch but unallocated.",
+       "on Windows what a card holds counts against RAM and the paging file, too"},
+      {"CUDA out of memory. Tried to allocate 30.00 GiB. GPU 0 has a total capacity of 24.00 GiB of which 23.00 GiB is "
+       "free. Of the allocated memory 64.00 MiB is allocated by PyTorch, and 0 bytes is reserved by PyTorch but "
+       "unallocated.",
+       "hardly anything else was there: a shape or a count is a mistake"},
       {"CUDA out of memory. Tried to allocate more than 1EB memory.", "1 EiB more did not fit, which no machine has"},
       {"RuntimeError: DataLoader worker (pid 4131) is killed by signal: Killed.", "host memory ran out, most likely"},
       {"The model's max seq len (4096) is larger than the maximum number of tokens that can be stored in KV cache "
@@ -298,8 +321,9 @@ TEST_CASE("explain: numbers that do not add up are told, and what is free counts
   CHECK_EQ(said.out,
            "out of memory on card 0 of 11.00 GiB: 1.00 GiB more did not fit, though 3.90 GiB lie unused between "
            "live tensors, in pieces that are too small one by one: fragmentation\n"
-           "  PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (since PyTorch 2.1) lets PyTorch combine free\n"
-           "    pieces; inputs with a few fixed sizes cause less fragmentation\n"
+           "  what helps: inputs with a few fixed sizes, and torch.cuda.empty_cache() between parts that need\n"
+           "    other sizes; PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512 keeps large blocks whole (this\n"
+           "    PyTorch is older than 2.1 and ends with an error where expandable_segments is set)\n"
            "  the numbers of the message do not add up: they sum to 11.60 GiB, and the card has 11.00 GiB\n"
            "  --model FILE.onnx, or a name such as llama-3.1-8b, tells which request of the model's step failed,\n"
            "    and what fits on that card\n"
@@ -313,14 +337,14 @@ TEST_CASE("explain: numbers that do not add up are told, and what is free counts
   CHECK(Do("explain --format json " + oldest.path()).out.find("\"does-not-add-up\"") != std::string::npos);
   const ScratchFile both(
       "both.log",
-      "CUDA out of memory. Tried to allocate 500.00 MiB. GPU 0 has a total capacity of 8.00 GiB of which "
+      "CUDA out of memory. Tried to allocate 700.00 MiB. GPU 0 has a total capacity of 8.00 GiB of which "
       "300.00 MiB is free. Including non-PyTorch memory, this process has 7.70 GiB memory in use. Of the "
-      "allocated memory 7.00 GiB is allocated by PyTorch, and 300.00 MiB is reserved by PyTorch but "
+      "allocated memory 6.80 GiB is allocated by PyTorch, and 500.00 MiB is reserved by PyTorch but "
       "unallocated.\n");
   std::string line = Do("explain " + both.path()).out;
   while (line.find("\n  ") != line.npos) line.replace(line.find("\n  "), 3, " ");
   CHECK(
-      line.starts_with("out of memory on card 0 of 8.00 GiB: 500.00 MiB more did not fit, though 300.00 MiB lie unused "
+      line.starts_with("out of memory on card 0 of 8.00 GiB: 700.00 MiB more did not fit, though 500.00 MiB lie unused "
                        "between live tensors and 300.00 MiB are free: fragmentation "));
 }
 

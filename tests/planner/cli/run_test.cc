@@ -204,7 +204,7 @@ TEST_CASE("bad input: one line on stderr that says what to type, nothing on stdo
       {"fit MODELS/mlp.onnx --gpu t5", 2, "did you mean t4"},
       {"fit MODELS/mlp.onnx", 2, "--gpu t4"},
       {"estimate MODELS/resnet50.onnx --checkpoint layer5", 2,
-       "--checkpoint: \"layer5\" is not a module of the file (hint: did you mean"},
+       "--checkpoint: \"layer5\" is not a module of the model (hint: did you mean"},
       {"fit MODELS/gpt_small.onnx --dim sequence=64 --gpu t4 --checkpoint h", 2,
        "\"h\" only holds modules and is never called (hint: type --checkpoint h.0, h.1 or h.2)"},
       {"gpus banana", 2, "no card has the name or the size"},

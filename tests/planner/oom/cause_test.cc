@@ -20,7 +20,7 @@ std::string Text(const char* name, const std::optional<Bytes>& bytes) {
 std::string Told(const OutOfMemory& message) {
   const CardShares shares = SharesOf(message);
   return std::string(Name(CauseOf(message))) + ": " + Text("allocated", shares.allocated) +
-         Text("unallocated", shares.unallocated) + Text("outside", shares.outside) +
+         Text("unallocated", shares.unallocated) + Text("graphs", shares.graphs) + Text("outside", shares.outside) +
          Text("undivided", shares.undivided) + Text("others", shares.others) + Text("free", shares.free) +
          Text("unknown", shares.unknown) + Text("room", RoomOf(message));
 }
@@ -65,7 +65,8 @@ TEST_CASE("causes of out-of-memory messages") {
       {"HIP out of memory. Tried to allocate 2.00 MiB. GPU 0 has a total capacity of 255.98 GiB of which 244.65 GiB is "
        "free. 1.05 GiB allowed; Of the allocated memory 1017.01 MiB is allocated by PyTorch, with 17.00 MiB allocated "
        "in private pools (e.g., HIP Graphs), and 0 bytes is reserved by PyTorch but unallocated.",
-       "refused: allocated 1.01 GiB, unallocated 0 B, free 244.65 GiB, unknown 10.32 GiB, room 1.05 GiB, "},
+       "refused: allocated 1000.01 MiB, unallocated 0 B, graphs 17.00 MiB, free 244.65 GiB, unknown 10.34 GiB, room "
+       "1.05 GiB, "},
       // pytorch#16417
       {"CUDA out of memory. Tried to allocate 12.50 MiB (GPU 0; 10.92 GiB total capacity; 8.57 MiB already allocated; "
        "9.28 GiB free; 4.68 MiB cached)",
@@ -75,11 +76,35 @@ TEST_CASE("causes of out-of-memory messages") {
        "200.00 MiB free; 3.90 GiB cached)",
        "fragmentation: allocated 7.50 GiB, unallocated 3.90 GiB, free 200.00 MiB, unknown 0 B, room 11.00 GiB, "},
       // What is free and what is reserved but unallocated would have been enough together.
+      {"CUDA out of memory. Tried to allocate 700.00 MiB. GPU 0 has a total capacity of 8.00 GiB of which 300.00 MiB "
+       "is free. Including non-PyTorch memory, this process has 7.70 GiB memory in use. Of the allocated memory 6.80 "
+       "GiB is allocated by PyTorch, and 500.00 MiB is reserved by PyTorch but unallocated.",
+       "fragmentation: allocated 6.80 GiB, unallocated 500.00 MiB, outside 421.60 MiB, free 300.00 MiB, unknown 7.20 "
+       "MiB, room 7.58 GiB, "},
+      // Pieces of less than a twentieth of the card: the next tensors take them
       {"CUDA out of memory. Tried to allocate 500.00 MiB. GPU 0 has a total capacity of 8.00 GiB of which 300.00 MiB "
        "is free. Including non-PyTorch memory, this process has 7.70 GiB memory in use. Of the allocated memory 7.00 "
        "GiB is allocated by PyTorch, and 300.00 MiB is reserved by PyTorch but unallocated.",
-       "fragmentation: allocated 7.00 GiB, unallocated 300.00 MiB, outside 416.80 MiB, free 300.00 MiB, unknown 7.20 "
+       "full: allocated 7.00 GiB, unallocated 300.00 MiB, outside 416.80 MiB, free 300.00 MiB, unknown 7.20 "
        "MiB, room 7.59 GiB, "},
+      // What is printed as allocated has the idle blocks of the pools of graphs in it
+      {"CUDA out of memory. Tried to allocate 2.00 MiB. GPU 0 has a total capacity of 24.00 GiB of which 0 bytes is "
+       "free. Including non-PyTorch memory, this process has 24.00 GiB memory in use. Of the allocated memory 23.50 "
+       "GiB is allocated by PyTorch, with 20.00 GiB allocated in private pools (e.g., CUDA Graphs), and 100.00 MiB is "
+       "reserved by PyTorch but unallocated.",
+       "graphs: allocated 3.50 GiB, unallocated 100.00 MiB, graphs 20.00 GiB, outside 412.00 MiB, free 0 B, unknown 0 "
+       "B, room 23.60 GiB, "},
+      // A limit of the whole card is none, and others have no more than a thirtieth of a card that is full of its own
+      {"CUDA out of memory. Tried to allocate 30.50 GiB. GPU 0 has a total capacity of 79.00 GiB of which 14.00 GiB "
+       "is free. 79.00 GiB allowed; Of the allocated memory 62.00 GiB is allocated by PyTorch, and 1.00 GiB is "
+       "reserved by PyTorch but unallocated.",
+       "full: allocated 62.00 GiB, unallocated 1.00 GiB, free 14.00 GiB, unknown 2.00 GiB, room 77.00 GiB, "},
+      {"CUDA out of memory. Tried to allocate 100.00 MiB. GPU 0 has a total capacity of 24.00 GiB of which 0 bytes is "
+       "free. Process 8 has 800.00 MiB memory in use. Including non-PyTorch memory, this process has 23.20 GiB memory "
+       "in use. Of the allocated memory 22.50 GiB is allocated by PyTorch, and 100.00 MiB is reserved by PyTorch but "
+       "unallocated.",
+       "full: allocated 22.50 GiB, unallocated 100.00 MiB, outside 616.80 MiB, others 800.00 MiB, free 0 B, unknown "
+       "19.20 MiB, room 22.60 GiB, "},
       // RB-Modulation#5, cut off
       {"CUDA out of memory. Tried to allocate 16.00 MiB. GPU 0 has a total capacty of 23.53 GiB of which 64.00 KiB is "
        "free.",
@@ -191,11 +216,11 @@ TEST_CASE("causes of out-of-memory messages") {
       // ComfyUI#7440
       {"MPS backend out of memory (MPS allocated: 9.57 GiB, other allocations: 17.35 GiB, max allowed: 27.20 GiB). "
        "Tried to allocate 292.50 MiB on private pool.",
-       "outside: outside 17.35 GiB, undivided 9.57 GiB, unknown 286.72 MiB, "},
+       "outside: outside 17.35 GiB, undivided 9.57 GiB, free 286.72 MiB, unknown 0 B, room 9.85 GiB, "},
       // clip-interrogator-ext#74
       {"MPS backend out of memory (MPS allocated: 6.04 GB, other allocations: 1.04 GB, max allowed: 6.77 GB). Tried to "
        "allocate 459.07 MB on private pool.",
-       "full: outside 1.04 GiB, undivided 6.04 GiB, unknown 0 B, "},
+       "full: outside 1.04 GiB, undivided 6.04 GiB, free 0 B, unknown 0 B, room 6.04 GiB, "},
       // The backend cudaMallocAsync
       {"Allocation on device 0 would exceed allowed memory. (out of memory)\nCurrently allocated     : 6.34 "
        "GiB\nRequested               : 30.00 MiB\nDevice limit            : 8.00 GiB\nFree (according to CUDA): 0 "
@@ -239,8 +264,8 @@ TEST_CASE("causes of out-of-memory messages") {
        "31.20 GiB memory in use. Of the allocated memory 30.21 GiB is allocated by PyTorch, with 26.00 MiB allocated "
        "in "
        "private pools (e.g., CUDA Graphs), and 217.48 MiB is reserved by PyTorch but unallocated.",
-       "others: allocated 30.24 GiB, unallocated 217.48 MiB, outside 770.28 MiB, others 8.15 GiB, free 9.25 MiB, "
-       "unknown 31.71 MiB, room 30.46 GiB, "},
+       "others: allocated 30.18 GiB, unallocated 217.48 MiB, graphs 26.00 MiB, outside 796.28 MiB, others 8.15 GiB, free "
+       "9.25 MiB, unknown 31.71 MiB, room 30.43 GiB, "},
       // MGFN#35
       {"CUDA out of memory. Tried to allocate 1.70 GiB. GPU 0 has a total capacty of 6.00 GiB of which 0 bytes is "
        "free. Of the allocated memory 2.93 GiB is allocated by PyTorch, and 2.30 GiB is reserved by PyTorch but "

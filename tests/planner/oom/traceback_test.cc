@@ -53,6 +53,18 @@ TEST_CASE("out-of-memory messages: the traceback says in which part of the run")
       // IPython writes frames so.
       {RunPart::kBackward, "",
        "File /usr/lib/python3.11/site-packages/torch/_tensor.py:625, in Tensor.backward(self, gradient)\n"},
+      {RunPart::kOptimizer, "<ipython-input-5-0a1b>:3",
+       "<ipython-input-5-0a1b> in <module>\n      2 loss.backward()\n----> 3 optimizer.step()\n"
+       "/usr/lib/python3.7/dist-packages/torch/optim/adam.py in step(self, closure)\n    116 \n--> 117 state['x'] = "
+       "y\n"},
+      {RunPart::kBackward, "77.py:9, in fit",
+       "/tmp/ipykernel_55/77.py in fit(model)\n      8 \n----> 9   loss.backward()\n"
+       "/usr/lib/python3.7/dist-packages/torch/_tensor.py in backward(self)\n--> 363 torch.autograd.backward(\n"},
+      {RunPart::kUnknown, "Cell In[5]:15, in train", "Cell In[5], line 15, in train(x)\n     15 y = f(x)\n"},
+      {RunPart::kInference, "run.py:4, in predict",
+       "  File \"run.py\", line 4, in predict\n" + kTorch + "nn/modules/linear.py\", line 125, in forward\n"},
+      // Code that inductor wrote is nobody's own.
+      {RunPart::kUnknown, "", "  File \"/tmp/torchinductor_me/ab/cab.py\", line 15, in call\n"},
       {RunPart::kUnknown, "", ""},
   };
   for (const Row& row : rows) {
@@ -64,14 +76,43 @@ TEST_CASE("out-of-memory messages: the traceback says in which part of the run")
     CHECK(message->failure.at == row.at);
     CHECK(message->raised);
   }
-  // The message may come before the traceback, and an older traceback is none of it.
+  // The message may stand in a title, too. A traceback behind it that ends with something else is none of it: of the
+  // launcher, or of another rank.
   const std::string behind =
       kRaised + "Traceback (most recent call last):\n" + own + kTorch + "optim/sgd.py\", line 9, in step\n";
-  CHECK(ReadOutOfMemory("log", behind)->failure.part == RunPart::kOptimizer);
+  CHECK(ReadOutOfMemory("log", behind + kRaised)->failure.part == RunPart::kOptimizer);
+  CHECK(ReadOutOfMemory("log", behind + "CalledProcessError: exit status 1")->failure == Failure());
+  // An older traceback is none of it.
   const std::string older = "Traceback (most recent call last):\n" + own + kTorch +
                             "_tensor.py\", line 625, in backward\nValueError: x\nTraceback (most recent call last):\n" +
                             own;
   CHECK(ReadOutOfMemory("log", older + kRaised)->failure.part == RunPart::kUnknown);
+}
+
+TEST_CASE("out-of-memory messages: what the last lines of code ask memory for") {
+  struct Row {
+    Requester requester;
+    const char* code;
+  };
+  const Row rows[] = {
+      {Requester::kAttention, "y = scaled_dot_product_attention(q, k, v)\n    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"},
+      {Requester::kVocabulary, "logits = self.attention_head(x)\nlogps = logits.log_softmax(-1)\n"},
+      {Requester::kConvolution, "logits = self.predict(x)\nreturn F.conv3d(input, weight)\n"},
+      {Requester::kUnknown, "y = torch.zeros(n, n)\n"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.code);
+    CHECK(ReadOutOfMemory("log", row.code + kRaised)->failure.requester == row.requester);
+  }
+}
+
+TEST_CASE("out-of-memory messages: page-locked memory for the batches of a data loader is the host's") {
+  const std::string frames =
+      "Traceback (most recent call last):\n" + kTorch + "utils/data/_utils/pin_memory.py\", line 57, in pin_memory\n";
+  const Result<OutOfMemory> message = ReadOutOfMemory("log", frames + "RuntimeError: CUDA error: out of memory\n");
+  REQUIRE(message.ok());
+  CHECK(message->place == MemoryPlace::kHost);
+  CHECK(ReadOutOfMemory("log", "RuntimeError: CUDA error: out of memory\n")->place == MemoryPlace::kCard);
 }
 
 TEST_CASE("out-of-memory messages: the one that was raised, of several") {

@@ -75,7 +75,7 @@ TEST_CASE("page: every verb about a step draws it") {
                         "CUDA out of memory. Tried to allocate 624.00 MiB. GPU 0 has a total capacity of 14.56 GiB of "
                         "which 200.00 MiB is free. Of the allocated memory 13.70 GiB is allocated by PyTorch, and "
                         "320.00 MiB is reserved by PyTorch but unallocated.\n");
-  for (const std::string line :
+  for (const std::string& line :
        {std::string("estimate MODELS/resnet50.onnx --batch 8"), std::string("estimate MODELS/unet.onnx --mode infer"),
         std::string("estimate MODELS/resnet50.onnx --framework onnxruntime"),
         std::string("fit MODELS/unet.onnx --gpu t4"), std::string("fit MODELS/unet.onnx --gpu t4 --batch 64"),

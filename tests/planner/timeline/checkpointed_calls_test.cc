@@ -79,9 +79,9 @@ TEST_CASE("paths: as in the file, or without leading components where that is un
     const char *typed, *text, *hint;
   } rows[] = {
       {"blocks.0", "\"blocks.0\" names 2 modules", "type --checkpoint m.enc.blocks.0 or m.dec.blocks.0"},
-      {"locks.0.act", "\"locks.0.act\" is not a module of the file", "did you mean blocks.0.act or blocks.0.fc?"},
-      {"nrom", "\"nrom\" is not a module of the file", "did you mean norm?"},
-      {"transformer", "\"transformer\" is not a module of the file", "type --checkpoint m.enc.norm"},
+      {"locks.0.act", "\"locks.0.act\" is not a module of the model", "did you mean blocks.0.act or blocks.0.fc?"},
+      {"nrom", "\"nrom\" is not a module of the model", "did you mean norm?"},
+      {"transformer", "\"transformer\" is not a module of the model", "type --checkpoint m.enc.norm"},
       {"enc.blocks", "\"enc.blocks\" only holds modules and is never called",
        "type --checkpoint m.enc.blocks.0 or m.enc.blocks.1"},
       {"m.enc.extra", "\"m.enc.extra\" runs no operator in this file", "type --checkpoint m.enc.norm"},
