@@ -81,7 +81,7 @@ gemma-3-4b full 1 sequence=256 checkpoint|gemma-3-4b lora 1 sequence=512 on=q_pr
 gemma-3-4b amp 1 sequence=256|gemma-3-12b qlora-bf16 1 sequence=256 checkpoint on=q_proj+v_proj|gemma-3-27b nf4 1 sequence=256|gemma-3-4b full 1 sequence=1200
 gpt-neo-125m full 4 sequence=256|gpt-neo-125m amp 4 sequence=512|gpt-neo-1.3b lora 1 sequence=512 checkpoint|gpt-neo-1.3b infer 2 sequence=512
 mistral-small-3.1-24b lora 1 sequence=512 checkpoint on=q_proj+v_proj|mistral-small-3.1-24b qlora-bf16 1 sequence=512 on=all-linear|mistral-small-3.1-24b infer 1 sequence=512
-qwen2.5-vl-3b full 1 sequence=256 checkpoint|qwen2.5-vl-3b lora 1 sequence=512 on=q_proj+v_proj|qwen2.5-vl-7b qlora 1 sequence=512 checkpoint on=all-linear|qwen2.5-vl-3b amp 1 sequence=256|qwen2.5-vl-7b infer 1 sequence=512
+qwen2.5-vl-3b full 1 sequence=256 checkpoint|qwen2.5-vl-3b lora 1 sequence=512 on=q_proj+v_proj|qwen2.5-vl-7b qlora 1 sequence=512 checkpoint on=all-linear|qwen2.5-vl-3b amp 1 sequence=256|qwen2.5-vl-3b qlora-bf16 1 sequence=256 on=all-linear|qwen2.5-vl-7b infer 1 sequence=512
 resnet-50 full 16|resnet-50 amp 32|resnet-18 full 32|resnet-152 full 8 image=384|resnet-50 infer 32
 convnext-tiny full 16|convnext-base amp 8|convnext-tiny infer 32 image=384
 swin-tiny full 8|swin-base amp 8|swin-base-384 infer 8|deit-small full 32 checkpoint
