@@ -86,6 +86,7 @@ resnet-50 full 16|resnet-50 amp 32|resnet-18 full 32|resnet-152 full 8 image=384
 convnext-tiny full 16|convnext-base amp 8|convnext-tiny infer 32 image=384
 swin-tiny full 8|swin-base amp 8|swin-base-384 infer 8|deit-small full 32 checkpoint
 all-minilm-l6-v2 infer 64 sequence=256|bge-large-en-v1.5 infer 16 sequence=512|multilingual-e5-base infer 8 sequence=256
+phi-3.5-mini full 1 sequence=256|phi-3.5-mini lora 2 sequence=512 checkpoint on=qkv_proj+o_proj|granite-3.3-2b full 1 sequence=512 checkpoint|granite-3.3-2b lora 2 sequence=256 on=q_proj+v_proj
 gpt-oss-20b fsdp2 1 sequence=256 checkpoint ranks=8|gpt-oss-20b fsdp2 1 sequence=100 ranks=4|gpt-oss-20b lora 1 sequence=256 on=q_proj+v_proj|gpt-oss-20b lora 2 sequence=512 checkpoint on=q_proj+k_proj+v_proj+o_proj
 gpt-oss-20b lora-amp 1 sequence=512 bf16 on=q_proj+v_proj|gpt-oss-20b infer 1 sequence=512|gpt-oss-20b infer 4 sequence=64
 llama-3.2-1b full 2 sequence=512 liger|llama-3.2-1b full 4 sequence=256 checkpoint liger|llama-3.2-1b lora 2 sequence=512 liger|llama-3.2-1b qlora-amp 4 sequence=256 liger
