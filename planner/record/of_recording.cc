@@ -154,6 +154,7 @@ class HistoryReader {
                                 .place = place < 0 && backward != nullptr ? NumberOf(backward->place) : place,
                                 .caller = caller});
         tagged_.push_back(false);
+        of_module_.push_back(inside_ > 0);
         live_[event.address] = block;
         Add(RowKind::kAllocate, block, event.module);
         return;
@@ -204,8 +205,10 @@ class HistoryReader {
         // An optimizer tells its parameters when it has stepped, a module when its forward begins.
         if (use == TensorUse::kFrozen) frozen_.insert(live->second);
         if (use == TensorUse::kParameters && stepping_) stepped_.insert(live->second);
-        // The first word counts: what a module takes may be a parameter.
+        // The first word counts: what a module takes may be a parameter. What another module made is no input: a picture of a
+        // generator, keys and values of the tokens before.
         if (tagged_[static_cast<size_t>(live->second)]) return;
+        if (use == TensorUse::kInputs && of_module_[static_cast<size_t>(live->second)]) return;
         tagged_[static_cast<size_t>(live->second)] = true;
         block.category = CategoryOf(use);
         block.element = event.bytes.count();
@@ -306,7 +309,7 @@ class HistoryReader {
   std::unordered_map<uint64_t, int32_t> live_;                       // by address
   std::unordered_map<int32_t, std::pair<int32_t, int32_t>> places_;  // by stack
   std::vector<uint64_t> gives_;
-  std::vector<bool> tagged_;
+  std::vector<bool> tagged_, of_module_;          // by block: its use is told; it was made while a module ran
   std::unordered_set<int32_t> frozen_, stepped_;  // parameters that modules told, and optimizers
   bool stepping_ = false;                         // an optimizer has stepped, and tells
   int inside_ = 0;                                // modules whose forward runs

@@ -229,7 +229,7 @@ void Conclude(ScriptReport* report) {
   const bool gave_up = recording.failure.empty() && report->exit_code.value_or(0) != 0;
   const bool ended_by_it = !stopped_by_us && (IsOutOfMemory(recording) || gave_up);
   if (!recording.refusals.empty()) {
-    report->caught = !ended_by_it && !GoesOn(recording);
+    report->caught = !ended_by_it && !GoesOn(recording) && (!stopped_by_us || recording.steps.empty());
     if (ended_by_it || report->caught) {
       report->oom = recording.refusals.back();
     } else {

@@ -140,7 +140,8 @@ ends("catches that memory ran out, and goes on", "try: %s\n    except torch.OutO
 ends("raises another error for it", "try: %s\n    except torch.OutOfMemoryError as e: raise RuntimeError('too large') from e" % FULL, 3,
      lambda answer: answer["verdict"] == "does-not-fit")
 ends("compiles", "if step == 0: model = torch.compile(model)", 0,
-     lambda answer: fits(answer) and not [note for note in answer["notes"] if "holds zeros" in note["text"]])
+     lambda answer: fits(answer) and not [note for note in answer["notes"] if "holds zeros" in note["text"]],
+     "import os; os.environ['TORCHINDUCTOR_CACHE_DIR'] = os.path.abspath('cache')\n")
 
 # A sitecustomize of the user's runs all the same.
 with tempfile.TemporaryDirectory() as folder:
