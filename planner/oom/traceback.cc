@@ -123,7 +123,7 @@ std::vector<Frame> FramesOf(std::string_view text) {
 bool IsOfLibrary(const Frame& frame) {
   return frame.file.find("-packages/") != frame.file.npos || frame.file.find("/lib/python") != frame.file.npos ||
          frame.file.find("/bin/") != frame.file.npos || frame.file.find("/torchinductor_") != frame.file.npos ||
-         (frame.file.starts_with('<') && !IsOfCell(frame));
+         frame.file.ends_with("/sitecustomize.py") || (frame.file.starts_with('<') && !IsOfCell(frame));
 }
 
 // "step" of "AdamW.step".

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <optional>
+#include <ranges>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -68,6 +70,12 @@ class Loop {
         return;
     }
   }
+  // A backward is over, and the next mark is another backward or a forward: its gradients are a part of the loss, it was
+  // traced by a compiler, or it was of one micro-batch.
+  void BackInForward() {
+    Begin();
+    Go(Phase::kForward);
+  }
   void Allocated() {
     if (over_ && phase_ != Phase::kZeroGrad) Begin();
     if (forward_over_) Go(Phase::kLoss);
@@ -99,6 +107,19 @@ class HistoryReader {
  public:
   explicit HistoryReader(const Recording& recording) : from_(recording), allocations_(AllocationsBefore(recording)) {
     into_.modules = recording.modules;
+    // A script without an optimizer may update by itself there.
+    const auto is_update = [](const HistoryEvent& event) {
+      return event.kind == HistoryKind::kLoopMark && static_cast<LoopMark>(event.what) == LoopMark::kUpdate;
+    };
+    if (std::ranges::none_of(recording.history, is_update)) return;
+    bool computes = false;  // what comes next is a forward or a backward
+    for (const HistoryEvent& event : std::views::reverse(recording.history)) {
+      if (event.kind != HistoryKind::kLoopMark) continue;
+      const auto mark = static_cast<LoopMark>(event.what);
+      if (mark == LoopMark::kAfterBackward && computes) back_in_forward_.insert(&event);
+      if (mark == LoopMark::kForward || mark == LoopMark::kBackward) computes = true;
+      if (mark == LoopMark::kUpdate || mark == LoopMark::kStep) computes = false;
+    }
   }
 
   Record Take() {
@@ -133,6 +154,7 @@ class HistoryReader {
                                 .place = place < 0 && backward != nullptr ? NumberOf(backward->place) : place,
                                 .caller = caller});
         tagged_.push_back(false);
+        of_module_.push_back(inside_ > 0);
         live_[event.address] = block;
         Add(RowKind::kAllocate, block, event.module);
         return;
@@ -169,7 +191,11 @@ class HistoryReader {
       case HistoryKind::kLoopMark:
         if (static_cast<LoopMark>(event.what) == LoopMark::kBackward) NoteOutputs();
         stepping_ = static_cast<LoopMark>(event.what) == LoopMark::kAfterUpdate;
-        loop_.At(static_cast<LoopMark>(event.what));
+        if (back_in_forward_.contains(&event)) {
+          loop_.BackInForward();
+        } else {
+          loop_.At(static_cast<LoopMark>(event.what));
+        }
         return;
       case HistoryKind::kTag: {
         const auto live = live_.find(event.address);
@@ -179,8 +205,10 @@ class HistoryReader {
         // An optimizer tells its parameters when it has stepped, a module when its forward begins.
         if (use == TensorUse::kFrozen) frozen_.insert(live->second);
         if (use == TensorUse::kParameters && stepping_) stepped_.insert(live->second);
-        // The first word counts: what a module takes may be a parameter.
+        // The first word counts: what a module takes may be a parameter. What another module made is no input: a picture of a
+        // generator, keys and values of the tokens before.
         if (tagged_[static_cast<size_t>(live->second)]) return;
+        if (use == TensorUse::kInputs && of_module_[static_cast<size_t>(live->second)]) return;
         tagged_[static_cast<size_t>(live->second)] = true;
         block.category = CategoryOf(use);
         block.element = event.bytes.count();
@@ -254,12 +282,16 @@ class HistoryReader {
         if (saved) Untagged(row.block, Category::kActivations);
       }
     }
+    std::set<std::pair<Bytes, bool>> workspaces;  // each thread has one of a size, and backwards run in their own
     for (size_t block = 0; block < into_.blocks.size(); ++block) {
       const auto id = static_cast<int32_t>(block);
       if (dead.contains(id)) continue;
-      const bool workspace = std::ranges::find(kWorkspaces, into_.blocks[block].bytes) != kWorkspaces.end();
+      const Bytes bytes = into_.blocks[block].bytes;
       const bool forward = in_forward(*births[block]);
-      if (workspace && births[block]->step > 0) {
+      const bool workspace = births[block]->step > 0 && !tagged_[block] &&
+                             std::ranges::find(kWorkspaces, bytes) != kWorkspaces.end() &&
+                             workspaces.emplace(bytes, births[block]->phase == Phase::kBackward).second;
+      if (workspace) {
         Untagged(id, Category::kWorkspace);
       } else if (forward) {
         Untagged(id, Category::kActivations);
@@ -273,10 +305,11 @@ class HistoryReader {
   const Recording& from_;
   Record into_;
   Loop loop_;
+  std::unordered_set<const HistoryEvent*> back_in_forward_;          // ends of backwards that no update follows
   std::unordered_map<uint64_t, int32_t> live_;                       // by address
   std::unordered_map<int32_t, std::pair<int32_t, int32_t>> places_;  // by stack
   std::vector<uint64_t> gives_;
-  std::vector<bool> tagged_;
+  std::vector<bool> tagged_, of_module_;          // by block: its use is told; it was made while a module ran
   std::unordered_set<int32_t> frozen_, stepped_;  // parameters that modules told, and optimizers
   bool stepping_ = false;                         // an optimizer has stepped, and tells
   int inside_ = 0;                                // modules whose forward runs

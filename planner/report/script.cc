@@ -36,16 +36,47 @@ void NoteRefusals(ScriptReport* report) {
   }
 }
 
+// Whether a step was made after the last refusal, or, of a run without steps, a forward.
+bool GoesOn(const Recording& recording) {
+  if (!recording.steps.empty()) return static_cast<int64_t>(recording.steps.size()) > recording.refusals.back().steps;
+  int inside = 0;
+  bool whole = false;
+  for (const HistoryEvent& event : recording.history) {
+    if (event.kind == HistoryKind::kRefused) whole = false, inside = 0;
+    if (event.kind == HistoryKind::kEnter) ++inside;
+    if (event.kind == HistoryKind::kLeave && inside > 0 && --inside == 0) whole = true;
+  }
+  const bool tells =
+      std::ranges::find(recording.history, HistoryKind::kEnter, &HistoryEvent::kind) != recording.history.end();
+  return whole || !tells;
+}
+
 // A search for a batch size does so.
-void NoteCaught(const HighMoment& failed, ScriptReport* report) {
+void NoteCaught(ScriptReport* report) {
   const std::vector<RecordedRefusal>& refusals = report->recording.refusals;
-  const RecordedRefusal& last = refusals.back();
+  const auto& [last, failed] = *report->survived;
   const CodePlace& place = last.place.file.empty() ? failed.place : last.place;
   report->notes.Add({"out-of-memory-caught", Severity::kWarning, LineText(place),
                      "the script ran out of memory " +
                          (refusals.size() == 1 ? "once " : std::to_string(refusals.size()) + " times, the last time ") +
                          WhenText(failed) + ", where " + ToString(last.asked) + " more did not fit, and went on",
                      "the figures are of what then succeeded"});
+}
+
+// Two whole forwards or more with gradients, and nobody asks for them.
+void NoteInference(ScriptReport* report) {
+  const std::vector<Mark>& marks = report->recording.marks;
+  const auto has = [&](MarkKind kind) { return std::ranges::find(marks, kind, &Mark::kind) != marks.end(); };
+  const auto keeps = [](const Mark& mark) {
+    return mark.kind == MarkKind::kForward || mark.kind == MarkKind::kForwardOfEval;
+  };
+  const auto forwards = std::ranges::count_if(marks, keeps);
+  if (has(MarkKind::kBackward) || has(MarkKind::kUpdate) || forwards < 2 + std::ssize(report->recording.refusals))
+    return;
+  const CodePlace& place = std::ranges::find_if(marks, keeps)->place;
+  report->notes.Add(
+      {"inference-with-gradients", Severity::kWarning, LineText(place),
+       "the forward keeps what a backward would need, and none comes: torch.no_grad() around it frees that", ""});
 }
 
 void NoteEvaluation(ScriptReport* report) {
@@ -196,11 +227,16 @@ void Conclude(ScriptReport* report) {
   const bool stopped_by_us = recording.stopped_by_us();
   // A script may catch the error, print it, and end.
   const bool gave_up = recording.failure.empty() && report->exit_code.value_or(0) != 0;
-  const bool ended_by_it = IsOutOfMemory(recording) || gave_up;
-  if (!recording.refusals.empty() && !stopped_by_us && ended_by_it) report->oom = recording.refusals.back();
-  if (!recording.refusals.empty() && !report->oom) {
-    NoteCaught(MomentOfRefusal(recording), report);
-    recording = Succeeded(recording);
+  const bool ended_by_it = !stopped_by_us && (IsOutOfMemory(recording) || gave_up);
+  if (!recording.refusals.empty()) {
+    report->caught = !ended_by_it && !GoesOn(recording) && (!stopped_by_us || recording.steps.empty());
+    if (ended_by_it || report->caught) {
+      report->oom = recording.refusals.back();
+    } else {
+      report->survived.emplace(recording.refusals.back(), MomentOfRefusal(recording));
+      NoteCaught(report);
+      recording = Succeeded(recording);
+    }
   }
   const Record record = RecordOf(recording, report->card.cudnn);
   const std::vector<HeldKind> kinds = KindsOf(record);
@@ -210,6 +246,7 @@ void Conclude(ScriptReport* report) {
   DecideVerdict(record, report);
   NoteRefusals(report);
   NoteEvaluation(report);
+  NoteInference(report);
   NoteLibrary(report);
   NoteValues(report);
   NoteHost(report);

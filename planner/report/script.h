@@ -47,7 +47,10 @@ struct ScriptReport {
   Device device;  // without a card: one that is never full
   std::string capability;
   HighMoment moment;                   // highest, or that of the refusal that ended the run
-  std::optional<RecordedRefusal> oom;  // that ended it
+  std::optional<RecordedRefusal> oom;  // that ended it, or that nothing succeeded after
+  bool caught = false;                 // the script caught that one and ended by itself
+  // The last refusal of a run that went on, and when it was; nothing: it was refused nothing, or did not go on.
+  std::optional<std::pair<RecordedRefusal, HighMoment>> survived;
   DeviceBand band;
   Verdict verdict = Verdict::kFits;
   // What the same requests take on a card that is never full, at the likely context; nothing: the record is not whole, or no
@@ -71,7 +74,7 @@ std::optional<Peak> ReplayedPeak(const Recording& recording, bool cudnn);
 std::string ScriptName(const std::vector<std::string>& command);
 
 // "runs out of memory in the backward of step 1: 512.00 MiB more did not fit at train.py:12 main"; of a report with
-// oom.
+// `oom` or `survived`.
 std::string RefusalText(const ScriptReport& report);
 
 // A row for each rank that has a replayed peak; its categories sum to its last cell. Empty: none has.

@@ -24,7 +24,7 @@ std::optional<Rise> RiseOf(const std::vector<RecordedStep>& steps) {
   const auto count = static_cast<int64_t>(steps.size());
   constexpr int64_t kFewest = 3;
   if (count < kFewest) return std::nullopt;
-  const auto left = [&](int64_t i) { return steps[static_cast<size_t>(i)].after.allocated; };
+  const auto left = [&](int64_t i) { return steps[static_cast<size_t>(i)].after.requested; };
   Rise rise{std::max<int64_t>(count / 2 - 1, 0), Bytes()};
   int rose = 0;
   for (int64_t i = rise.first + 1; i < count; ++i) {

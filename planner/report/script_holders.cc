@@ -34,12 +34,14 @@ std::string TextOf(HeldKind kind, Phase phase) {
   }
 }
 
-// "h.*.mlp" of "h.11.mlp".
+// "h.*.mlp" of "h.11.mlp", "encoder_layer_*" of "encoder_layer_0".
 std::string PatternOf(const std::string& module) {
   std::string pattern;
   for (const std::string_view part : PartsOf(module)) {
     if (part.data() != module.data()) pattern += '.';
-    pattern += IsNumber(part) ? "*" : part;
+    const size_t number = IsNumber(part) ? 0 : part.rfind('_') + 1;
+    pattern += part.substr(0, number);
+    pattern += IsNumber(part.substr(number)) ? "*" : part.substr(number);
   }
   return pattern;
 }

@@ -39,3 +39,9 @@ def hook_optimizers(optim):
         if not hooked:
             kind.step = optim.Optimizer.profile_hook_step(kind.step)
             kind.step.hooked = True
+
+
+def is_traced(outputs):
+    """Whether a compiler traces a backward of these, which have no memory (torch/_functorch/aot_autograd.py)."""
+    tensors = outputs if isinstance(outputs, (list, tuple)) else (outputs,)
+    return any(type(tensor).__name__ in ("FakeTensor", "FunctionalTensor") for tensor in tensors)

@@ -37,6 +37,17 @@ class Counters:
         self.limits = {}  # card: the share of it that the script allows itself
         self.script_history = None  # (since, until, entries, whether it wants a trace): in microseconds
 
+    @staticmethod
+    def out_of_memory_behind(error):
+        """The error of a full card that this one was raised for, or while it was handled; else this one."""
+        seen, each = set(), error
+        while each is not None and id(each) not in seen:
+            if any(kind.__name__ == "OutOfMemoryError" for kind in type(each).__mro__):
+                return each
+            seen.add(id(each))
+            each = each.__cause__ or (None if each.__suppress_context__ else each.__context__)
+        return error
+
     def install(self):
         self.reset = self.torch._C._cuda_resetPeakMemoryStats
         self.replace("_cuda_memoryStats", lambda whole: self.told)

@@ -137,7 +137,7 @@ class Saved:
 
     def lines(self):
         for name, place in self.opened.copy().items():
-            if name not in self.saved and _holds_values(name):
+            if name not in self.saved and not _is_compiled(name) and _holds_values(name):
                 self.saved[name] = (False, place)
         for name, (held, place) in self.saved.copy().items():
             if not name.startswith(self.folder + os.sep):  # what was moved there
@@ -150,6 +150,12 @@ def _is_file(name):
         return stat.S_ISREG(found.st_mode) and found.st_size > 0
     except OSError:
         return False
+
+
+def _is_compiled(name):
+    """In the caches of inductor and of Triton, whose pickles are code."""
+    caches = [os.environ.get("TORCHINDUCTOR_CACHE_DIR"), os.environ.get("TRITON_CACHE_DIR")]
+    return "/torchinductor_" in name or "/.triton/" in name or any(each and name.startswith(each) for each in caches)
 
 
 def _holds_values(name):

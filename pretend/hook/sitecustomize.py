@@ -50,6 +50,7 @@ class _Recorder:
         self.torch = torch
         self.places = _part("places").Places(torch)
         self.counters = _part("counters").Counters(torch)
+        self.compiled = _part("compiled")
         self.lock = threading.RLock()
         self.lines = []  # steps, marks and errors, in their order
         self.modules = None
@@ -94,7 +95,7 @@ class _Recorder:
         self.saved = _part("saved").Saved(torch, _when_imported, self.places.own_place, _FOLDER, _removed, self.used, self.guarded)
         if _removed:
             _removed.begin(self.used, self.places.own_place, self.saved.is_written)
-        _part("compiled").install(torch, _when_imported, self.wrap, self.guarded, self.guarded(self.step_aside))
+        self.compiled.install(torch, _when_imported, self.wrap, self.guarded, self.guarded(self.step_aside))
         if _CHANGE:
             _part("changes").install(torch, _CHANGE, self.changed.append)
         self.wrap_backward()
@@ -120,8 +121,9 @@ class _Recorder:
 
         def failed(kind, error, trace):
             with self.lock:
-                text = " ".join(str(error).split())[:2000]
-                self.line("failed", kind.__module__ + "." + kind.__qualname__, text)
+                first = self.counters.out_of_memory_behind(error)
+                text = " ".join(str(first).split())[:2000]
+                self.line("failed", type(first).__module__ + "." + type(first).__qualname__, text)
             before(kind, error, trace)
         sys.excepthook = failed
 
@@ -179,6 +181,8 @@ class _Recorder:
         run = getattr(autograd, name)
 
         def wrapped(*arguments, **named):
+            if arguments and self.compiled.is_traced(arguments[0]):
+                return run(*arguments, **named)
             self.mark("backward")
             self.in_backward += 1
             try:

@@ -13,10 +13,11 @@ at a time (runtime/zero/stage3.py, sub_group_size).
 """
 
 import bisect
+import collections
 import functools
 import weakref
 
-_LATE = 10  # so many rounds more are waited for an optimizer that was made and has not stepped
+_LATE = 10  # so many rounds more are waited for an optimizer that was made and has not stepped twice
 
 
 class Step:
@@ -80,14 +81,14 @@ class Steps:
         return [each for each in rounds if each[0] == rounds[-1][0]]
 
     def enough(self, optimizer=None):
-        """As many rounds as are wanted, and a turn of every optimizer that there is; before a step of `optimizer`, or a
-        forward."""
+        """As many rounds as are wanted, and two turns of every optimizer that there is, of which the second finds its states;
+        before a step of `optimizer`, or a forward."""
         if optimizer is not None and self.goes_on(optimizer):
             return False
         rounds = self.rounds() if self.wanted else ()
         if len(rounds) < max(self.wanted, 1):
             return False
-        if self.waiting() and len(rounds) < self.wanted + _LATE:
+        if (self.waiting() or self.began_late(rounds)) and len(rounds) < self.wanted + _LATE:
             return False
         leads = optimizer is not None and self.number(optimizer) == rounds[-1][0]
         return leads or len(rounds) < 2 or set(rounds[-2]) <= set(rounds[-1])
@@ -96,6 +97,13 @@ class Steps:
         """The lines that made optimizers which are alive and never stepped."""
         stepped = {step.who for step in self.taken}
         return [self.places[who] for who in self.made.values() if who not in stepped]
+
+    def began_late(self, rounds):
+        """Whether an optimizer that is alive steps beside the one that leads and has done so once. One that stepped before the
+        leader's first round is of a stage that is over."""
+        turns = collections.Counter(step.who for step in self.taken)
+        beside = {who for each in rounds for who in each}
+        return any(turns[who] == 1 and who in beside for who in self.made.values())
 
     def ends_one(self, step):
         return self.ends[step.number]

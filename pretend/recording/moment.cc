@@ -293,9 +293,10 @@ int64_t AllocationsBefore(const Recording& recording) {
 }
 
 bool IsOfLibrary(const std::string& file) {
-  // ".../lib/python3.11/threading.py"; a package lies below site-packages or dist-packages, wherever that is.
+  // ".../lib/python3.11/threading.py"; a package lies below site-packages or dist-packages, wherever that is; what inductor
+  // writes lies in /tmp/torchinductor_USER (torch/_inductor/runtime/cache_dir_utils.py, 2.10).
   return file.empty() || file.starts_with("<") || file.find("-packages/") != std::string::npos ||
-         file.find("/lib/python3") != std::string::npos;
+         file.find("/lib/python3") != std::string::npos || file.find("/torchinductor_") != std::string::npos;
 }
 
 CodePlace OwnPlaceOf(const Recording& recording, int32_t stack) {

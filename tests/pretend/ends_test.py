@@ -133,6 +133,16 @@ ends("reads values from many lines when its time is over", "while step == 1: exe
      "'part%d.py' % (time.time_ns() // 1000000), 'exec'), {'x': x})", 0, lambda answer: answer["ended_by"] == "seconds" and len(answer["value_dependent"]) > 1000,
      before="import torch\nx = torch.randn(4, device='cuda')\n", options=("--gpu", "t4", "--seconds", "20"))
 
+FULL = "x = torch.empty(1 << 40, dtype=torch.uint8, device='cuda')"
+ends("catches that memory ran out, and gives up", "if step == 1:\n        try: %s\n        except torch.OutOfMemoryError: break" % FULL, 3,
+     lambda answer: (answer["verdict"], len(answer["steps"])) == ("does-not-fit", 1))
+ends("catches that memory ran out, and goes on", "try: %s\n    except torch.OutOfMemoryError: pass" % FULL, 0, fits)
+ends("raises another error for it", "try: %s\n    except torch.OutOfMemoryError as e: raise RuntimeError('too large') from e" % FULL, 3,
+     lambda answer: answer["verdict"] == "does-not-fit")
+ends("compiles", "if step == 0: model = torch.compile(model)", 0,
+     lambda answer: fits(answer) and not [note for note in answer["notes"] if "holds zeros" in note["text"]],
+     "import os; os.environ['TORCHINDUCTOR_CACHE_DIR'] = os.path.abspath('cache')\n")
+
 # A sitecustomize of the user's runs all the same.
 with tempfile.TemporaryDirectory() as folder:
     with open(os.path.join(folder, "sitecustomize.py"), "w") as file:

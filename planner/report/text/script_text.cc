@@ -132,14 +132,18 @@ std::string PrintOutOfMemory(const ScriptReport& report) {
                      " of the card were free";
   if (report.card.largest_refused > Bytes())
     text += "; the largest cudaMalloc that was refused: " + ToString(report.card.largest_refused);
+  if (report.caught) text += "; the script caught the error, and made no step and no forward after it";
   return text;
 }
 
 }  // namespace
 
 std::string RefusalText(const ScriptReport& report) {
-  return "runs out of memory " + WhenText(report.moment) + ": " + ToString(report.oom->asked) +
-         " more did not fit at " + LineText(report.oom->place) + FunctionText(report.oom->place);
+  const RecordedRefusal& refusal = report.oom ? *report.oom : report.survived->first;
+  const HighMoment& moment = report.oom ? report.moment : report.survived->second;
+  const CodePlace& place = refusal.place.file.empty() ? moment.place : refusal.place;
+  return "runs out of memory " + WhenText(moment) + ": " + ToString(refusal.asked) + " more did not fit at " +
+         LineText(place) + FunctionText(place);
 }
 
 std::string PrintRanks(const std::vector<ScriptProcess>& ranks, const Style& style) {

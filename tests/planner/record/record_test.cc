@@ -78,6 +78,42 @@ TEST_CASE("a recording becomes a record: steps, phases, categories, what modules
   CHECK(PrintRecord(RecordOf(*recording, true)) == kRecord);
 }
 
+// A gradient that is a part of the loss: what follows its backward is of the forward, and what follows the last one is not.
+TEST_CASE("a recording becomes a record: between two backwards is a forward, where an optimizer updates") {
+  const std::string history =
+      "vramplan.recording/1\nlast\t9\t1\t2\t3\t1\t1\t1\t1\t1\t1\t0\nframe\t0\t6\tmain\tt.py\nstack\t0\t0\n"
+      "at\tforward\na\t1000\t512\t0\t\nat\tbackward\na\t2000\t1024\t0\t\nat\tafter-backward\na\t3000\t2048\t0\t\n"
+      "at\tbackward\na\t4000\t4096\t0\t\nat\tafter-backward\na\t5000\t8192\t0\t\n";
+  const auto phases = [&](const std::string& end) {
+    const Result<Recording> recording = ReadRecording("r", history + end + "end\tsteps\t1\n");
+    REQUIRE(recording.ok());
+    std::vector<Phase> of;
+    for (const RecordRow& row : RecordOf(*recording, false).rows)
+      if (row.kind == RowKind::kAllocate) of.push_back(row.phase);
+    return of;
+  };
+  using enum Phase;
+  CHECK(phases("at\tupdate\nat\tafter-update\nat\tstep\n") ==
+        std::vector{kForward, kBackward, kForward, kBackward, kUpdate});
+  // Without an optimizer the script may update there.
+  CHECK(phases("") == std::vector{kForward, kBackward, kUpdate, kBackward, kUpdate});
+}
+
+TEST_CASE(
+    "a recording becomes a record: of blocks of a workspace's size one in the forward and one in the backward is one") {
+  std::string history =
+      "vramplan.recording/"
+      "1\nlast\t9\t1\t2\t3\t1\t1\t1\t1\t1\t1\t0\nframe\t0\t6\tmain\tt.py\nstack\t0\t0\nat\tforward\n";
+  for (const char* address : {"1000", "2000", "3000"}) history += std::string("a\t") + address + "\t33554432\t0\t\n";
+  history += "at\tbackward\na\t4000\t33554432\t0\t\nend\tsteps\t1\n";
+  const Result<Recording> recording = ReadRecording("r", history);
+  REQUIRE(recording.ok());
+  std::vector<Category> categories;
+  for (const RecordBlock& block : RecordOf(*recording, false).blocks) categories.push_back(block.category);
+  using enum Category;
+  CHECK(categories == std::vector{kWorkspace, kActivations, kActivations, kWorkspace});
+}
+
 TEST_CASE("what is written is read again") {
   const Result<Record> record = ReadRecord(kRecord, "r.csv");
   REQUIRE(record.ok());

@@ -10,7 +10,7 @@ namespace {
 
 using LossFunction = eager::Tensor (*)(eager::Eager&, const eager::Tensor&, const eager::Tensor&);
 
-struct Row {
+struct LossRow {
   const char* what;
   LossFunction loss;
   Precision precision;
@@ -22,7 +22,7 @@ struct Row {
 };
 
 constexpr DType kF32 = DType::kFloat32, kF16 = DType::kFloat16, kLabels = DType::kInt64;
-const Row kRows[] = {
+const LossRow kRows[] = {
     {"mse",
      [](eager::Eager& e, const eager::Tensor& a, const eager::Tensor& b) { return eager::MseLoss(e, a, b); },
      Precision::kFp32,
@@ -152,7 +152,7 @@ const Row kRows[] = {
 };
 
 TEST_CASE("losses: forward and backward, event by event") {
-  for (const Row& row : kRows) {
+  for (const LossRow& row : kRows) {
     CAPTURE(row.what);
     OperatorBench bench({}, row.precision);
     const auto input = bench.Parameter(row.sizes, row.input);

@@ -19,7 +19,7 @@ constexpr ReduceKernel kBFloat16Max{2, 2, 2, 4, false};
 constexpr ReduceKernel kFp16Variance{2, 2, 16, 2, false};
 constexpr ReduceKernel kFp32Argmax{4, 8, 16, 4, true};
 
-struct Row {
+struct ConfigRow {
   const char* what;
   ReduceCard card;
   ReduceKernel kernel;
@@ -29,7 +29,7 @@ struct Row {
 };
 
 // Each row: what PyTorch 2.10 asked its allocator for, on a pretend card of that capability and size.
-const Row kRows[] = {
+const ConfigRow kRows[] = {
     {"bias gradient of linear, truth/events deit_tiny: 192 outputs",
      {40, 1024},
      kFp32Sum,
@@ -55,7 +55,7 @@ const Row kRows[] = {
 };
 
 TEST_CASE("scratch of a reduction: partial results and semaphores") {
-  for (const Row& row : kRows) {
+  for (const ConfigRow& row : kRows) {
     CAPTURE(row.what);
     const ReduceBlocks blocks = ConfigureReduction(row.lengths, row.strides, row.axes, row.kernel, row.card);
     CHECK(blocks == ReduceBlocks{Bytes(), Bytes::Of(row.partial), Bytes::Of(row.semaphores)});

@@ -8,7 +8,7 @@
 namespace vramplan {
 namespace {
 
-struct Row {
+struct ReductionRow {
   const char* op;
   std::vector<int64_t> dim;
   Shape output;
@@ -17,7 +17,7 @@ struct Row {
 };
 
 // The last release is that of the arriving gradient, which backward() holds to the end.
-const Row kRows[] = {
+const ReductionRow kRows[] = {
     {"mean", {1, 2}, {16}, "+64", "+409600 -64"},
     {"mean", {-1}, {16, 100}, "+6400", "+409600 -6400"},
     {"amax", {1, 2}, {16}, "+64", "+102400 +128 +819200 -819200 +64 +409600 -64 -128 -102400 -64"},
@@ -43,7 +43,7 @@ const Row kRows[] = {
 };
 
 TEST_CASE("reductions: forward and backward, event by event") {
-  for (const Row& row : kRows) {
+  for (const ReductionRow& row : kRows) {
     CAPTURE(row.op);
     OperatorBench bench;
     const auto x = bench.Parameter({16, 100, 64});
