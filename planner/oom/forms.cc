@@ -21,6 +21,10 @@ constexpr std::string_view kOfDriver =
     "the driver refused and gives no sizes: either the card is full, because of this process or others, or the host "
     "has no page-locked memory left; vramplan watch shows which while the script runs";
 
+constexpr std::string_view kOfCard =
+    "the driver refused and gives no sizes: the card is full, because of this process or others; vramplan watch shows "
+    "which while the script runs";
+
 constexpr std::string_view kNoSizes =
     "what asked for the memory printed no sizes: vramplan watch shows them while it runs";
 constexpr std::string_view kNoNvml =
@@ -140,6 +144,7 @@ constexpr auto kForms = std::to_array<Form>({
     {"allocation on device", "pytorch", kError, kCard, "", kNoSizes},
     {"torch.outofmemoryerror", "pytorch", kError},
     {"torch.cuda.outofmemoryerror", "pytorch", kError, kCard, "CUDA"},
+    {"cumemcreate", "device", kError, kCard, "CUDA", kOfCard},
     {"std::bad_alloc: out_of_memory", "device", kError, kCard, "", kOfDriver},
     {"cuda_error_out_of_memory", "device", kError, kCard, "", kOfDriver},
     {"cudaerrormemoryallocation", "device", kError, kCard, "", kOfDriver},
@@ -150,15 +155,15 @@ constexpr auto kForms = std::to_array<Form>({
     {"cuda runtime error (2) : out of memory", "device", kError, kCard, "CUDA", kOfDriver},
     {"error=2 : out of memory", "device", kError, kCard, "CUDA", kOfDriver},
     {"(2 vs. 0) out of memory", "device", kError, kCard, "CUDA", kOfDriver},
-    {"cuda_malloc(): out of memory", "device", kError, kCard, "CUDA", kOfDriver},
-    {"cumemalloc failed: out of memory", "device", kError, kCard, "CUDA", kOfDriver},
+    {"cuda_malloc(): out of memory", "device", kError, kCard, "CUDA", kOfCard},
+    {"cumemalloc failed: out of memory", "device", kError, kCard, "CUDA", kOfCard},
     {"error out of memory at line", "device", kError, kCard, "CUDA", kOfDriver},
-    {"cudamalloc retry failed: out of memory", "device", kError, kCard, "CUDA", kOfDriver},
+    {"cudamalloc retry failed: out of memory", "device", kError, kCard, "CUDA", kOfCard},
     {"hip error: out of memory", "device", kError, kCard, "HIP", kOfDriver},
     {"hiperroroutofmemory", "device", kError, kCard, "HIP", kOfDriver},
     {"result_error_out_of_host_memory", "host", kError, kHost},
-    {"error_out_of_device_memory", "device", kError, kCard, "", kOfDriver},
-    {"erroroutofdevicememory", "device", kError, kCard, "", kOfDriver},
+    {"error_out_of_device_memory", "device", kError, kCard, "", kOfCard},
+    {"erroroutofdevicememory", "device", kError, kCard, "", kOfCard},
     {"error_out_of_resources", "device", kError, kCard, "XPU", kOfDriver},
     {"kiogpucommandbuffercallbackerroroutofmemory", "device", kError, kCard, "Metal",
      "Metal had no memory for the buffers of a command: on a Mac the card and the host share their memory"},

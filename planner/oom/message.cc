@@ -112,7 +112,8 @@ void ReadProcesses(std::string_view text, std::string_view lower, OutOfMemory* m
     const Words words(text, lower, at);
     const std::optional<int64_t> pid = words.NumberAfter(kProcess);
     const std::optional<Bytes> bytes = Words(text, lower, has).SizeAfter(kHas);
-    if (pid && bytes) message->processes.push_back({*pid, *bytes});
+    if (pid && bytes == Bytes()) ++message->unread_processes;
+    if (pid && bytes > Bytes()) message->processes.push_back({*pid, *bytes});
   }
 }
 
@@ -130,6 +131,7 @@ void DropImpossible(OutOfMemory* message) {
       if (is_of_no_card(*held)) held->reset();
   }
   if (message->free && message->capacity && *message->free > *message->capacity + kRounding) message->free.reset();
+  if (message->in_use == Bytes() && message->allocated > Bytes()) message->in_use.reset();
   // A size in whole gibibytes that are none says nothing.
   if (message->tried == Bytes()) message->tried.reset();
   if (message->gpu && *message->gpu >= 1024) message->gpu.reset();
@@ -170,6 +172,9 @@ bool IsRaised(std::string_view lower, size_t at, const Form& form) {
 
 // A path such as "C:\me\train.py".
 bool IsOfWindows(std::string_view lower) {
+  for (const std::string_view says :
+       {"system: windows", "windows-10", "windows-11", "set commandline_args=", "..\\c10"})
+    if (lower.find(says) != lower.npos) return true;
   const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
   for (size_t path = lower.find(":\\"); path != lower.npos; path = lower.find(":\\", path + 1))
     if (path > 0 && is_part(lower[path - 1]) && (path == 1 || !is_part(lower[path - 2]))) return true;

@@ -67,6 +67,7 @@ struct OutOfMemory {
   std::vector<OutOfMemoryPart> parts;
   std::optional<int64_t> tokens, tokens_fit;  // of a server: in a request, and that its cache has room for
   std::vector<OutOfMemoryProcess> processes;
+  int unread_processes = 0;    // that are listed with 0 bytes: a container does not see what they hold
   bool before_2 = false;       // printed by PyTorch before 2.0, which computed attention in parts
   bool before_2_1 = false;     // printed by PyTorch before 2.1, which has no expandable segments
   std::string shape;           // TensorFlow: "shape[32,3840,10,10] and type float"

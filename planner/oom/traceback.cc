@@ -150,7 +150,7 @@ constexpr auto kRunParts = std::to_array<PartRow>({
     {RunPart::kLoading, "/deepspeed/__init__.py", "initialize"},
     {RunPart::kServing, "/vllm/", ""},
     {RunPart::kServing, "/sglang/", ""},
-    {RunPart::kOptimizer, "/torch/optim/", "step"},
+    {RunPart::kOptimizer, "/torch/optim/", ""},
     {RunPart::kOptimizer, "/optim/", "step init_state"},
     {RunPart::kOptimizer, "optim/", "step"},
     {RunPart::kOptimizer, "", "optimizer_step"},
@@ -272,6 +272,32 @@ Requester RequesterIn(std::string_view code) {
   return found;
 }
 
+// torch/utils/_contextlib.py: no_grad and inference_mode as decorators.
+bool IsWithoutGradients(std::string_view code) {
+  for (const std::string_view words : {"no_grad()", "inference_mode()", "in decorate_context"})
+    if (code.find(words) != code.npos) return true;
+  return false;
+}
+
+// By a line of one's own code, where the frames below it are missing.
+RunPart PartByCode(std::string_view code) {
+  struct Row {
+    RunPart part;
+    std::string_view words;
+  };
+  constexpr auto kWords = std::to_array<Row>({{RunPart::kOptimizer, "optimizer.step("},
+                                              {RunPart::kBackward, ".backward("},
+                                              {RunPart::kLoading, "pipe.to("},
+                                              {RunPart::kLoading, "model.to("},
+                                              {RunPart::kLoading, "model.cuda("}});
+  RunPart found = RunPart::kUnknown;
+  size_t last = 0;
+  code.remove_prefix(code.size() - std::min(code.size(), kLastCode));
+  for (const Row& row : kWords)
+    if (const size_t at = code.rfind(row.words); at != code.npos && at >= last) last = at, found = row.part;
+  return found;
+}
+
 bool Pins(const Frame& frame) { return frame.file.ends_with("/pin_memory.py"); }
 
 }  // namespace
@@ -294,6 +320,10 @@ Failure FailureIn(std::string_view line, size_t at) {
     }
   }
   Failure failure{.part = PartOf(frames)};
+  failure.no_grad = IsWithoutGradients(before);
+  const bool is_forward = failure.part == RunPart::kUnknown || failure.part == RunPart::kForward;
+  if (failure.no_grad && is_forward && !frames.empty()) failure.part = RunPart::kInference;
+  if (failure.part == RunPart::kUnknown) failure.part = PartByCode(before);
   if (failure.part == RunPart::kUnknown) failure.part = PartByWords(text.substr(0, at - from + kBehind));
   failure.requester = RequesterIn(before);
   failure.pins = std::ranges::any_of(frames, Pins);

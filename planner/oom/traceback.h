@@ -40,7 +40,8 @@ struct Failure {
   RunPart part = RunPart::kUnknown;
   std::string at;  // the innermost frame of one's own code: "train.py:133, in main"; empty: there is none
   Requester requester = Requester::kUnknown;
-  bool pins = false;  // in the data loader's thread that copies batches to page-locked memory
+  bool no_grad = false;  // torch.no_grad() or inference_mode() stands around it
+  bool pins = false;     // in the data loader's thread that copies batches to page-locked memory
   bool operator==(const Failure&) const = default;
 };
 

@@ -10,9 +10,10 @@ namespace {
 // What is said of a part of a run.
 struct RunPartText {
   RunPart part;
-  std::string_view ran;     // the subject of a sentence
-  std::string_view failed;  // behind "it failed"
-  std::string_view helps;   // where a card is full; empty: what helps any step
+  std::string_view ran;           // the subject of a sentence
+  std::string_view failed;        // behind "it failed"
+  std::string_view helps;         // where a card is full; empty: what helps any step
+  std::string_view no_grad = {};  // what helps besides where gradients are on
 };
 
 const RunPartText& WordsOf(RunPart part) {
@@ -27,16 +28,16 @@ const RunPartText& WordsOf(RunPart part) {
        "a smaller optimizer state (8 bits, LoRA, states in parts: ZeRO or FSDP) or a fused optimizer; its states are "
        "made in the first step, beside what the batch left"},
       {RunPart::kValidation, "the validation", "in a validation",
-       "torch.no_grad() around the validation, a smaller batch in it, and predictions that are moved to the CPU "
-       "instead "
-       "of kept on the card"},
+       "a smaller batch in it, and predictions that are moved to the CPU instead of kept on the card",
+       "torch.no_grad() around it"},
       {RunPart::kGeneration, "the generation", "while it generated",
        "fewer samples at once, a shorter prompt or fewer new tokens, smaller images, packed weights, parts of the "
        "model "
        "on the host (enable_model_cpu_offload)"},
       {RunPart::kInference, "the inference", "in an inference",
-       "smaller inputs (tiles, windows, shorter sequences) or fewer at once, weights of 16 bits, outputs that are "
-       "collected on the CPU, and torch.inference_mode() around it"},
+       "fewer inputs at once (a loader in place of the whole set), smaller ones (tiles, windows, shorter sequences), "
+       "weights of 16 bits, and outputs that are collected on the CPU",
+       "torch.inference_mode() around it"},
       {RunPart::kSaving, "gathering the state", "while the state was gathered or saved",
        "a state that is gathered on the CPU, by one rank (offload_to_cpu, rank0_only), or saved in parts "
        "(SHARDED_STATE_DICT)"},
@@ -49,7 +50,11 @@ const RunPartText& WordsOf(RunPart part) {
 
 bool HasOwnAdvice(RunPart part) { return !WordsOf(part).helps.empty(); }
 
-std::string HelpsText(RunPart part) { return "what helps: " + std::string(WordsOf(part).helps); }
+std::string HelpsText(const Failure& failure) {
+  const RunPartText& words = WordsOf(failure.part);
+  const bool adds = !words.no_grad.empty() && !failure.no_grad;
+  return "what helps: " + (adds ? std::string(words.no_grad) + "; " : "") + std::string(words.helps);
+}
 
 // A request of this share of a card is what to look at, whatever else holds the card; where it is known which tensor it is,
 // a smaller one is, too.
@@ -81,7 +86,7 @@ std::string OfRequester(Requester requester) {
 
 // What helps where a card is full.
 std::string SmallerText(const ExplainReport& report) {
-  if (HasOwnAdvice(report.message.failure.part)) return HelpsText(report.message.failure.part);
+  if (HasOwnAdvice(report.message.failure.part)) return HelpsText(report.message.failure);
   const bool trains = !report.step || report.step->head.mode == Mode::kTrain;
   return trains ? "what helps: a smaller batch, a lower precision, checkpointed modules, or a smaller optimizer state"
                 : "what helps: a smaller batch, smaller inputs, or a lower precision";
@@ -92,6 +97,9 @@ constexpr int64_t kManyCards = 64;
 
 // A program of XLA that takes less is not what fills a card.
 constexpr Bytes kSmallProgram = Bytes::GiB(1);
+
+// What a process holds of a card is little below this part of it.
+constexpr int64_t kLittle = 8;
 
 // What else is live beside a request is hardly anything below this part of it.
 constexpr int64_t kNearlyAlone = 32;
@@ -104,7 +112,15 @@ std::string_view ListerOf(std::string_view backend) {
   return "nvidia-smi";
 }
 
+// A tensor of this size on the host is one to look at.
+constexpr Bytes kLargeOnHost = Bytes::GiB(8);
+
 std::string HostText(const OutOfMemory& message) {
+  if (message.tried >= kLargeOnHost)
+    return "one request is of " + ToString(*message.tried) +
+           ": the line that makes this tensor is the one to change; what is collected over a whole set is reduced as "
+           "it "
+           "comes, or written to a file (numpy.memmap)";
   if (message.failure.part == RunPart::kLoading)
     return "what helps: weights of 16 bits, in files that are read in parts (safetensors, low_cpu_mem_usage, "
            "mmap=True), and fewer processes that load at once";
@@ -180,7 +196,7 @@ std::string LargeText(const ExplainReport& report) {
   const OutOfMemory& message = report.message;
   // Of these two the request is what is said anyway, or not the reason.
   if (report.cause == OutOfMemoryCause::kBeyondCard || report.cause == OutOfMemoryCause::kRefused) return "";
-  if (!IsLarge(message)) return "";
+  if (!IsLarge(message) || message.kind == "vllm") return "";
   const std::string requester = OfRequester(message.failure.requester);
   return "this one request is " + PartText(*message.tried, *message.capacity) + " of the card" +
          (requester.empty() ? ": the line that makes this tensor is the one to change" : ": " + requester);
@@ -189,6 +205,12 @@ std::string LargeText(const ExplainReport& report) {
 std::string AdviceText(const ExplainReport& report) {
   const OutOfMemory& message = report.message;
   const RunPart part = message.failure.part;
+  if (message.kind == "vllm" && message.place == MemoryPlace::kCard && message.free && message.capacity) {
+    const int64_t percent = 100 * message.free->count() / message.capacity->count();
+    return "nothing was allocated yet: --gpu-memory-utilization " +
+           Formatted("%.2f", static_cast<double>(percent) / 100) +
+           " is what is free now, or end what else holds the card";
+  }
   switch (report.cause) {
     case OutOfMemoryCause::kHostMemory:
       return HostText(message);
@@ -249,7 +271,11 @@ std::string OwnAdvice(const ExplainReport& report) {
   const bool helps = report.cause == kFragmentation
                          ? part != RunPart::kOptimizer
                          : report.cause == kOthers || (report.cause == kUnnamed && !report.message.cut);
-  return helps && HasOwnAdvice(part) ? HelpsText(part) : "";
+  // Who holds little of the card has little to give.
+  const OutOfMemory& message = report.message;
+  const Bytes own = std::max(message.reserved.value_or(Bytes()), message.in_use.value_or(Bytes()));
+  const bool holds_little = message.capacity && own * kLittle < *message.capacity;
+  return helps && !holds_little && HasOwnAdvice(part) ? HelpsText(message.failure) : "";
 }
 
 }  // namespace vramplan

@@ -177,6 +177,10 @@ std::vector<std::string> Remarks(const ExplainReport& report) {
   std::string parts;
   for (const OutOfMemoryPart& part : message.parts)
     parts += (parts.empty() ? "" : ", ") + ToString(part.bytes) + " " + std::string(part.name);
+  if (message.unread_processes > 1)
+    lines.push_back(std::to_string(message.unread_processes) +
+                    " processes use this card, and a container does not see how much: if they are ranks of this run, "
+                    "torch.cuda.set_device(local_rank) before anything else on the card keeps them off it");
   if (!parts.empty()) lines.push_back("of " + OrSome(message.total) + " in all: " + parts);
   if (const std::string siblings = SiblingsText(message); !siblings.empty()) lines.push_back(siblings);
   const bool names_this_one = message.in_use || message.reserved;
@@ -191,9 +195,11 @@ std::vector<std::string> Remarks(const ExplainReport& report) {
   const Bytes unknown = report.shares.unknown.value_or(Bytes());
   if (report.cause == OutOfMemoryCause::kFull && message.reserved && !message.outside && unknown > kRounding)
     lines.push_back(ToString(unknown) + " is not named by the message: " + (message.free ? "" : "what was free, ") +
-                    (message.backend == "CUDA" ? "the CUDA context of this process, which takes up to 1.2 GiB (up to "
-                                                 "1.5 GiB with PyTorch before CUDA 11.7)"
-                                               : "the context of this process") +
+                    (unknown > kMostContext
+                         ? "what this process holds beside PyTorch's allocator (NCCL, other libraries)"
+                     : message.backend == "CUDA" ? "the CUDA context of this process, which takes up to 1.2 GiB (up to "
+                                                   "1.5 GiB with PyTorch before CUDA 11.7)"
+                                                 : "the context of this process") +
                     ", or other processes");
   const std::optional<Bytes> excess = message.pool.empty() ? ExcessOf(message) : std::nullopt;
   if (excess && IsPagedOut(message)) {

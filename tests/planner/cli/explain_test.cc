@@ -120,7 +120,8 @@ TEST_CASE("explain: what is said of each cause") {
       {"XPU out of memory. Tried to allocate 5.25 GiB. GPU 0 has a total capacity of 15.56 GiB. Of the allocated "
        "memory "
        "11.34 GiB is allocated by PyTorch, and 1.07 GiB is reserved by PyTorch but unallocated.",
-       "3.15 GiB is not named by the message: what was free, the context of this process, or other processes"},
+       "3.15 GiB is not named by the message: what was free, what this process holds beside PyTorch's allocator (NCCL, "
+       "other libraries), or other processes"},
       {"CUDA out of memory. Tried to allocate 244.12 MiB (GPU 0; 5.94 GiB total capacity; 4.82 GiB already allocated; "
        "48.44 MiB free; 207.58 MiB cached)",
        "the card is full but for 207.58 MiB in pieces and 48.44 MiB that are free what helps: a smaller batch"},
@@ -142,6 +143,28 @@ TEST_CASE("explain: what is said of each cause") {
        "total capacity of 8.00 GiB of which 5.80 GiB is free. Of the allocated memory 1.00 GiB is allocated by "
        "PyTorch, and 10.00 MiB is reserved by PyTorch but unallocated.",
        "on Windows what a card holds counts against RAM and the paging file, too"},
+      {"  File \"run.py\", line 4, in go\n    with torch.no_grad(): y = net(x_test)\nRuntimeError: CUDA out of memory. "
+       "Tried to allocate 13.98 GiB. GPU 0 has a total capacity of 14.75 GiB of which 13.00 GiB is free. Of the "
+       "allocated "
+       "memory 1.00 GiB is allocated by PyTorch, and 100.00 MiB is reserved by PyTorch but unallocated.",
+       "the line that makes this tensor is the one to change what helps: fewer inputs at once (a loader in place of "
+       "the "
+       "whole set)"},
+      {"ValueError: Free memory on device (3.22/4.0 GiB) on startup is less than desired GPU memory utilization (0.9, "
+       "3.6 "
+       "GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.",
+       "nothing was allocated yet: --gpu-memory-utilization 0.80 is what is free now"},
+      {"CUDA out of memory. Tried to allocate 130.00 MiB. GPU 0 has a total capacity of 79.10 GiB of which 100.00 MiB "
+       "is "
+       "free. Process 1 has 0 bytes memory in use. Process 2 has 0 bytes memory in use. Including non-PyTorch memory, "
+       "this process has 0 bytes memory in use. Of the allocated memory 10.00 GiB is allocated by PyTorch, and 100.00 "
+       "MiB "
+       "is reserved by PyTorch but unallocated.",
+       "2 processes use this card, and a container does not see how much: if they are ranks of this run"},
+      {"DefaultCPUAllocator: can't allocate memory: you tried to allocate 318778638336 bytes.",
+       "one request is of 296.89 GiB: the line that makes this tensor is the one to change"},
+      {"RuntimeError: UR error: UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY",
+       "the driver refused and gives no sizes: the card is full, because of this process or others"},
       {"CUDA out of memory. Tried to allocate 30.00 GiB. GPU 0 has a total capacity of 24.00 GiB of which 23.00 GiB is "
        "free. Of the allocated memory 64.00 MiB is allocated by PyTorch, and 0 bytes is reserved by PyTorch but "
        "unallocated.",

@@ -87,6 +87,12 @@ TEST_CASE("causes of out-of-memory messages") {
        "GiB is allocated by PyTorch, and 300.00 MiB is reserved by PyTorch but unallocated.",
        "full: allocated 7.00 GiB, unallocated 300.00 MiB, outside 416.80 MiB, free 300.00 MiB, unknown 7.20 "
        "MiB, room 7.59 GiB, "},
+      // A request of a third of the card, which neither what is free nor the pieces alone would serve
+      {"CUDA out of memory. Tried to allocate 18.00 GiB. GPU 0 has a total capacity of 48.00 GiB of which 11.50 GiB is "
+       "free. Including non-PyTorch memory, this process has 36.50 GiB memory in use. Of the allocated memory 29.00 "
+       "GiB is allocated by PyTorch, and 7.00 GiB is reserved by PyTorch but unallocated.",
+       "full: allocated 29.00 GiB, unallocated 7.00 GiB, outside 512.00 MiB, free 11.50 GiB, unknown 0 B, room 47.50 "
+       "GiB, "},
       // What is printed as allocated has the idle blocks of the pools of graphs in it
       {"CUDA out of memory. Tried to allocate 2.00 MiB. GPU 0 has a total capacity of 24.00 GiB of which 0 bytes is "
        "free. Including non-PyTorch memory, this process has 24.00 GiB memory in use. Of the allocated memory 23.50 "
@@ -264,7 +270,8 @@ TEST_CASE("causes of out-of-memory messages") {
        "31.20 GiB memory in use. Of the allocated memory 30.21 GiB is allocated by PyTorch, with 26.00 MiB allocated "
        "in "
        "private pools (e.g., CUDA Graphs), and 217.48 MiB is reserved by PyTorch but unallocated.",
-       "others: allocated 30.18 GiB, unallocated 217.48 MiB, graphs 26.00 MiB, outside 796.28 MiB, others 8.15 GiB, free "
+       "others: allocated 30.18 GiB, unallocated 217.48 MiB, graphs 26.00 MiB, outside 796.28 MiB, others 8.15 GiB, "
+       "free "
        "9.25 MiB, unknown 31.71 MiB, room 30.43 GiB, "},
       // MGFN#35
       {"CUDA out of memory. Tried to allocate 1.70 GiB. GPU 0 has a total capacty of 6.00 GiB of which 0 bytes is "

@@ -63,6 +63,17 @@ TEST_CASE("out-of-memory messages: the traceback says in which part of the run")
       {RunPart::kUnknown, "Cell In[5]:15, in train", "Cell In[5], line 15, in train(x)\n     15 y = f(x)\n"},
       {RunPart::kInference, "run.py:4, in predict",
        "  File \"run.py\", line 4, in predict\n" + kTorch + "nn/modules/linear.py\", line 125, in forward\n"},
+      {RunPart::kInference, "run.py:4, in go",
+       "  File \"run.py\", line 4, in go\n    with torch.no_grad(): y = net(x)\n" + kTorch +
+           "nn/modules/linear.py\", line 125, in forward\n"},
+      {RunPart::kInference, "run.py:4, in go",
+       "  File \"run.py\", line 4, in go\n    y = net(x)\n" + kTorch +
+           "utils/_contextlib.py\", line 116, in decorate_context\n" + kTorch +
+           "nn/modules/linear.py\", line 125, in forward\n"},
+      // The frames below one's own are missing.
+      {RunPart::kOptimizer, "run.py:4, in go", "  File \"run.py\", line 4, in go\n    self.optimizer.step()\n"},
+      {RunPart::kBackward, "run.py:4, in go", "  File \"run.py\", line 4, in go\n    loss.backward()\n"},
+      {RunPart::kLoading, "run.py:4, in go", "  File \"run.py\", line 4, in go\n    pipe.to(device)\n"},
       // Code that inductor wrote is nobody's own.
       {RunPart::kUnknown, "", "  File \"/tmp/torchinductor_me/ab/cab.py\", line 15, in call\n"},
       {RunPart::kUnknown, "", ""},
