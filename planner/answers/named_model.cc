@@ -206,14 +206,16 @@ Status CheckExperts(const Question& question, const Lora& lora, const Facts& fac
   const bool has_experts = program && std::ranges::any_of(program->calls, [](const RecordedProgram::Call& call) {
                              return call.target == "aten._grouped_mm.default";
                            });
-  if (!has_experts || std::ranges::find(lora.targets, "all-linear") == lora.targets.end()) return Done();
+  const bool all = std::ranges::find(lora.targets, "all-linear") != lora.targets.end();
+  if (!has_experts || (!all && !lora.targets.empty())) return Done();
   std::vector<std::string> names;
   for (const std::string& path : PackedModules(facts, MakesWords(question.named->of_class), {}))
     if (std::ranges::find(names, LastName(path)) == names.end()) names.push_back(LastName(path));
   std::string others;
   for (const std::string& name : names) others += (others.empty() ? "" : "+") + name;
-  return NotModelled("--lora", "adapters of experts run, which peft's all-linear makes,",
-                     "type --lora " + std::to_string(lora.rank) + ",target=" + others);
+  const std::string hint = "type --lora " + std::to_string(lora.rank) + ",target=" + others;
+  if (!all) return Error{ErrorCode::kUsage, "--lora", "peft has no targets of its own for this class", hint};
+  return NotModelled("--lora", "adapters of experts run, which peft's all-linear makes,", hint);
 }
 
 // --lora, --quant and --liger. `checks`: each layer is a checkpoint; gradient_checkpointing_enable() and peft make what the embeddings

@@ -94,6 +94,14 @@ Remedy RemedyOf(std::string typed, const CardFit& fit) {
           fit.largest.largest_batch};
 }
 
+// Where peft has none of its own: every linear layer, or, where all-linear makes adapters of experts too, those of attention.
+std::vector<std::string> UsualTargets(const NamedModel& model) {
+  if (!model.templates.lora_targets.empty()) return {};
+  const auto has = [&](const char* setting) { return model.settings.Number(setting).value_or(0) > 0; };
+  if (!has("num_experts") && !has("num_local_experts")) return {"all-linear"};
+  return {"q_proj", "k_proj", "v_proj", "o_proj"};
+}
+
 // Whether --checkpoint all is refused of it.
 bool HasNoSwitch(const Question& question) {
   return question.named != nullptr && !question.named->templates.unchecked.empty();
@@ -115,8 +123,7 @@ struct Change {
     if (checkpoints) spec.checkpoint = {"all"};
     if (eight_bits) spec.optimizer = spec.optimizer == Optimizer::kAdam ? Optimizer::kAdam8bit : Optimizer::kAdamW8bit;
     if (adapters && !question->lora) {
-      question->lora = Lora{kUsualRank, {}, 0};
-      if (question->named->templates.lora_targets.empty()) question->lora->targets = {"all-linear"};
+      question->lora = Lora{kUsualRank, UsualTargets(*question->named), 0};
     }
     if (packed) question->quant = Quantization{"nf4", true};
     if (halves && IsAutocast(spec.precision)) return false;
@@ -130,9 +137,11 @@ struct Change {
 
   std::string Typed(const Question& changed, const Question& before) const {
     std::string text;
-    if (changed.lora && !before.lora)
-      text +=
-          " --lora " + std::to_string(changed.lora->rank) + (changed.lora->targets.empty() ? "" : ",target=all-linear");
+    if (changed.lora && !before.lora) {
+      text += " --lora " + std::to_string(changed.lora->rank);
+      for (const std::string& target : changed.lora->targets)
+        text += (&target == &changed.lora->targets.front() ? ",target=" : "+") + target;
+    }
     if (changed.quant && !before.quant) text += " --quant nf4,double";
     if (changed.spec.precision != before.spec.precision && (halves || type))
       text += " --precision " + std::string(Name(changed.spec.precision));

@@ -36,19 +36,17 @@ void NoteRefusals(ScriptReport* report) {
   }
 }
 
-// Whether a step was made after the last refusal, or, of a run without steps, a forward.
+// Whether a step was made after the last refusal, or a whole forward.
 bool GoesOn(const Recording& recording) {
-  if (!recording.steps.empty()) return static_cast<int64_t>(recording.steps.size()) > recording.refusals.back().steps;
+  if (static_cast<int64_t>(recording.steps.size()) > recording.refusals.back().steps) return true;
   int inside = 0;
-  bool whole = false;
+  bool tells = false, whole = false;
   for (const HistoryEvent& event : recording.history) {
     if (event.kind == HistoryKind::kRefused) whole = false, inside = 0;
-    if (event.kind == HistoryKind::kEnter) ++inside;
+    if (event.kind == HistoryKind::kEnter) tells = true, ++inside;
     if (event.kind == HistoryKind::kLeave && inside > 0 && --inside == 0) whole = true;
   }
-  const bool tells =
-      std::ranges::find(recording.history, HistoryKind::kEnter, &HistoryEvent::kind) != recording.history.end();
-  return whole || !tells;
+  return whole || (!tells && recording.steps.empty());
 }
 
 // A search for a batch size does so.

@@ -184,7 +184,7 @@ class Run(Result):
 
 
 class Explanation(Result):
-    """Why memory ran out: cause ("fragmentation", "others", "too-large", ...: docs/oom.md), message ..."""
+    """Why memory ran out: cause ("fragmentation", "others", "full", ...: docs/oom.md), message ..."""
 
 
 class Sweep(Result):

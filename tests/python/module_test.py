@@ -143,7 +143,7 @@ class Answers(unittest.TestCase):
 
     def test_explain(self):
         told = vramplan.explain(OOM)
-        self.assertEqual(told.cause, "fragmentation")
+        self.assertEqual(told.cause, "full")
         self.assertEqual(told.message["kind"], "pytorch")
         self.assertIn("batch", str(vramplan.explain(RuntimeError(OOM), model=UNET)))
         with self.assertRaises(vramplan.InputError):

@@ -181,6 +181,8 @@ TEST_CASE("other plans: what does not go together is refused in one line") {
       {"fit qwen3-30b-a3b --lora 8,target=all-linear --gpu t4",
        "how adapters of experts run, which peft's all-linear makes, is not modelled (hint: type --lora "
        "8,target=q_proj+k_proj+v_proj+o_proj)"},
+      {"fit qwen3-30b-a3b --lora 8 --gpu t4",
+       "peft has no targets of its own for this class (hint: type --lora 8,target=q_proj+k_proj+v_proj+o_proj)"},
       {"fit gpt2 --sequences 4 --gpu t4", "it is for a model that serves"},
       {"fit bert-base-uncased --mode serve --gpu t4", "how BertForMaskedLM serves is not modelled"},
       {"fit resnet-50 --checkpoint all --gpu t4",

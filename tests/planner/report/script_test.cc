@@ -10,12 +10,12 @@ using namespace vramplan;
 namespace {
 
 // A forward that is refused 64 MiB, and `behind` it; the script ends by itself, with exit code 0.
-ScriptReport Caught(const std::string& behind, const std::string& steps = "") {
+ScriptReport Caught(const std::string& behind) {
   const std::string text =
-      "vramplan.recording/"
-      "1\nargv\ttrain.py\nout-of-memory\t1\t67108864\t0\t0\t4194304\t4194304\t4194304\tt.py\t6\tm\n" +
-      steps + "last\t3\t1\t1\t1\t1\t1\t1\t1\t1\t1\t0\nframe\t0\t6\tm\tt.py\nstack\t0\t0\n" +
-      "a\t1000\t4194304\t0\t\nat\tforward\nin\tnet\no\t0\t67108864\nout\tnet\t\n" + behind + "end\texit\t1\n";
+      "vramplan.recording/1\nargv\ttrain.py\nout-of-memory\t1\t67108864\t0\t0\t4194304\t4194304\t4194304\tt.py\t6\tm\n"
+      "last\t3\t1\t1\t1\t1\t1\t1\t1\t1\t1\t0\nframe\t0\t6\tm\tt.py\nstack\t0\t0\n"
+      "a\t1000\t4194304\t0\t\nat\tforward\nin\tnet\no\t0\t67108864\nout\tnet\t\n" +
+      behind + "end\texit\t1\n";
   ScriptReport report;
   report.command = {"python", "train.py"};
   report.exit_code = 0;
