@@ -145,9 +145,9 @@ OutOfMemoryCause CauseOf(const OutOfMemory& message) {
   const Bytes not_its_own = shares.others.value_or(Bytes()) + shares.unknown.value_or(Bytes());
   const bool mostly_others =
       message.capacity && message.pool.empty() && not_its_own > Bytes::Of(message.capacity->count() / 2);
-  // A request of a third of the card is what to look at, unless the pieces alone would do.
+  // A large request is what to look at, unless the pieces alone would do.
   const Bytes pieces = PiecesFor(message, shares);
-  const bool is_large = message.capacity && tried * 3 >= *message.capacity && pieces < tried;
+  const bool is_large = message.capacity && tried * kLargeShare >= *message.capacity && pieces < tried;
   if (!mostly_others && !is_large && pieces > Bytes() && pieces + free >= tried) return kFragmentation;
   if (!message.capacity) return message.free ? kFull : kNoNumbers;
   if (!message.free && SumOf(shares) + tried + kRounding <= *message.capacity) return kNoNumbers;

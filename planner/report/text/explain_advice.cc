@@ -32,8 +32,7 @@ const RunPartText& WordsOf(RunPart part) {
        "torch.no_grad() around it"},
       {RunPart::kGeneration, "the generation", "while it generated",
        "fewer samples at once, a shorter prompt or fewer new tokens, smaller images, packed weights, parts of the "
-       "model "
-       "on the host (enable_model_cpu_offload)"},
+       "model on the host (enable_model_cpu_offload)"},
       {RunPart::kInference, "the inference", "in an inference",
        "fewer inputs at once (a loader in place of the whole set), smaller ones (tiles, windows, shorter sequences), "
        "weights of 16 bits, and outputs that are collected on the CPU",
@@ -56,9 +55,8 @@ std::string HelpsText(const Failure& failure) {
   return "what helps: " + (adds ? std::string(words.no_grad) + "; " : "") + std::string(words.helps);
 }
 
-// A request of this share of a card is what to look at, whatever else holds the card; where it is known which tensor it is,
-// a smaller one is, too.
-constexpr int64_t kLargeShare = 3, kKnownShare = 8;
+// Where it is known which tensor a request is for, a smaller one is to be looked at, too.
+constexpr int64_t kKnownShare = 8;
 
 bool IsLarge(const OutOfMemory& message) {
   const int64_t share = message.failure.requester == Requester::kUnknown ? kLargeShare : kKnownShare;
@@ -119,8 +117,7 @@ std::string HostText(const OutOfMemory& message) {
   if (message.tried >= kLargeOnHost)
     return "one request is of " + ToString(*message.tried) +
            ": the line that makes this tensor is the one to change; what is collected over a whole set is reduced as "
-           "it "
-           "comes, or written to a file (numpy.memmap)";
+           "it comes, or written to a file (numpy.memmap)";
   if (message.failure.part == RunPart::kLoading)
     return "what helps: weights of 16 bits, in files that are read in parts (safetensors, low_cpu_mem_usage, "
            "mmap=True), and fewer processes that load at once";
