@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -113,7 +112,8 @@ class HistoryReader {
     };
     if (std::ranges::none_of(recording.history, is_update)) return;
     bool computes = false;  // what comes next is a forward or a backward
-    for (const HistoryEvent& event : std::views::reverse(recording.history)) {
+    for (auto at = recording.history.rbegin(); at != recording.history.rend(); ++at) {
+      const HistoryEvent& event = *at;
       if (event.kind != HistoryKind::kLoopMark) continue;
       const auto mark = static_cast<LoopMark>(event.what);
       if (mark == LoopMark::kAfterBackward && computes) back_in_forward_.insert(&event);
