@@ -261,9 +261,6 @@ OutOfMemory ReadAt(std::string_view line, std::string_view lower, const Place& p
     message.cut =
         message.capacity && !message.allocated && !message.in_use && words.Has("including non-pytorch memory");
     message.before_2_1 = (message.backend == "CUDA" || message.backend == "HIP") && words.Has(" total capacity;");
-    // PyTorch warns so of a build without the driver's API of virtual memory, as those for Windows are
-    // (c10/cuda/CUDAAllocatorConfig.cpp, PYTORCH_C10_DRIVER_API_SUPPORTED, PyTorch 2.10).
-    message.no_expandable = IsOfWindows(lower) || lower.find("expandable_segments not supported") != lower.npos;
     ReadProcesses(text, small, &message);
   }
   // What the kernel counts for a process that it killed.
@@ -278,8 +275,6 @@ OutOfMemory ReadAt(std::string_view line, std::string_view lower, const Place& p
   }
   message.raised = IsRaised(lower, place.at, form);
   if (message.raised) message.failure = FailureIn(line, place.at);
-  message.windows = IsOfWindows(lower);
-  message.loads_data = lower.find("dataloader") != lower.npos || lower.find("worker") != lower.npos;
   // torch/utils/data/_utils/pin_memory.py: batch.pin_memory()
   if (form.kind == "device" && message.failure.pins) {
     message.kind = "host";
@@ -326,6 +321,17 @@ int NumbersOf(const OutOfMemory& message) {
   return numbers + (message.gpu ? 1 : 0);
 }
 
+// What the rest of the log says of the machine and the program.
+OutOfMemory WithSurroundings(OutOfMemory message, std::string_view lower) {
+  const auto has = [&](std::string_view words) { return lower.find(words) != lower.npos; };
+  message.windows = IsOfWindows(lower);
+  message.loads_data = has("dataloader") || has("worker");
+  // PyTorch warns so of a build without the driver's API of virtual memory, as those for Windows are
+  // (c10/cuda/CUDAAllocatorConfig.cpp, PYTORCH_C10_DRIVER_API_SUPPORTED, PyTorch 2.10).
+  message.no_expandable = message.kind == "pytorch" && (message.windows || has("expandable_segments not supported"));
+  return message;
+}
+
 Result<OutOfMemory> ReadLine(std::string_view subject, const std::string& line) {
   const std::string lower = LowerCase(line);
   std::vector<Place> places = FindForms(line, lower);
@@ -352,9 +358,9 @@ Result<OutOfMemory> ReadLine(std::string_view subject, const std::string& line) 
     last = &place;
     if (!sized || (message.raised && !sized->raised)) sized = std::move(message);
   }
-  if (!sized) return ReadAt(line, lower, places.front());
+  if (!sized) return WithSurroundings(ReadAt(line, lower, places.front()), lower);
   sized->messages = messages;
-  return *std::move(sized);
+  return WithSurroundings(*std::move(sized), lower);
 }
 
 }  // namespace

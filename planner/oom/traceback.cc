@@ -246,6 +246,16 @@ RunPart PartByWords(std::string_view text) {
   return found == kWords.end() ? RunPart::kUnknown : found->part;
 }
 
+// Of what the words of rows mean, that of those that stand last in `code`; none of them does: T().
+template <typename T, typename Rows>
+T LastIn(std::string_view code, const Rows& rows) {
+  T found{};
+  size_t last = 0;
+  for (const auto& [means, words] : rows)
+    if (const size_t at = code.rfind(words); at != code.npos && at >= last) last = at, found = means;
+  return found;
+}
+
 // By the last name of an operator, or of such a tensor, in the last lines of code.
 Requester RequesterIn(std::string_view code) {
   struct Row {
@@ -265,11 +275,7 @@ Requester RequesterIn(std::string_view code) {
   std::string lower = LowerCase(code.substr(code.size() - std::min(code.size(), 2 * kLastCode)));
   std::erase_if(lower, [](char c) { return c == '^' || c == '~'; });  // what Python underlines
   lower.erase(0, lower.size() - std::min(lower.size(), kLastCode));
-  Requester found = Requester::kUnknown;
-  size_t last = 0;
-  for (const Row& row : kWords)
-    if (const size_t at = lower.rfind(row.words); at != lower.npos && at >= last) last = at, found = row.requester;
-  return found;
+  return LastIn<Requester>(lower, kWords);
 }
 
 // torch/utils/_contextlib.py: no_grad and inference_mode as decorators.
@@ -290,12 +296,8 @@ RunPart PartByCode(std::string_view code) {
                                               {RunPart::kLoading, "pipe.to("},
                                               {RunPart::kLoading, "model.to("},
                                               {RunPart::kLoading, "model.cuda("}});
-  RunPart found = RunPart::kUnknown;
-  size_t last = 0;
   code.remove_prefix(code.size() - std::min(code.size(), kLastCode));
-  for (const Row& row : kWords)
-    if (const size_t at = code.rfind(row.words); at != code.npos && at >= last) last = at, found = row.part;
-  return found;
+  return LastIn<RunPart>(code, kWords);
 }
 
 bool Pins(const Frame& frame) { return frame.file.ends_with("/pin_memory.py"); }
