@@ -32,7 +32,8 @@ torch.manual_seed(0)
 packs = method.startswith(("qlora", "nf4", "int8"))
 torch.set_default_dtype(asked or (torch.float32 if method.endswith("amp") and not packs else stored))
 generates = method in ("generate", "static", "static-eager")
-loads = packs or generates or method == "infer"  # no head that is made and then tied is the most that a forward alone takes
+shards = method == "fsdp2"  # what is made whole on the card before leaves segments that no shard fills
+loads = packs or generates or shards or method == "infer"  # no head that is made and then tied is the most that a forward alone takes
 with torch.device("meta" if loads else "cuda"):
     config = transformers.AutoConfig.for_model(settings.pop("model_type"), **settings)
     model = getattr(transformers, title)(config)
@@ -93,7 +94,7 @@ def load_packed():
 
 if packs:
     load_packed()
-elif loads:
+elif loads and not shards:
     load()
 trains = not generates and method not in ("infer", "nf4", "int8")
 if title.endswith("ImageClassification"):
@@ -150,13 +151,14 @@ if method in ("ddp", "fsdp2"):
     torch.distributed.init_process_group("nccl")
 if method == "ddp":
     model = torch.nn.parallel.DistributedDataParallel(model)
-if method == "fsdp2":
+if shards:
     from torch.distributed.fsdp import fully_shard
 
     for module in model.modules():
         if type(module).__name__ in model._no_split_modules and "Embeddings" not in type(module).__name__:
             fully_shard(module)
     fully_shard(model)
+    model.to_empty(device="cuda")
 optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-5)
 if "zero" in method:
     import deepspeed
