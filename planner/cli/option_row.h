@@ -101,8 +101,9 @@ inline constexpr unsigned kDraws = Of({kEstimate, kFit, kPlan, kExplain, kRun});
 inline constexpr unsigned kEach = kGraph | Of({kGpus, kModels, kReplay, kProbe});
 }  // namespace verbs
 
-// Readers. An empty value would be taken for an option that was left out. Of a member of Options or of one of its parts: Flag, Text and Texts take it as it stands; Into<member, parse>
-// puts there what `parse` makes of it, which takes (Typed), (Typed, Notes*) or (std::string).
+// Readers. An empty value would be taken for an option that was left out. `member` is one of Options, or of a struct that
+// is part of it, which Part() finds: Flag, Text and Texts put the value there as it stands, and Into<member, parse> what
+// `parse` makes of it, which takes (Typed), (Typed, Notes*) or (std::string).
 template <typename Whole, typename T>
 T& Part(T Whole::*member, Options* options) {
   if constexpr (std::is_same_v<Whole, Options> || std::is_same_v<Whole, Question>)
@@ -127,8 +128,10 @@ T& Part(T Whole::*member, Options* options) {
     return options->script.*member;
   else if constexpr (std::is_same_v<Whole, LoaderQuestion>)
     return options->loader.*member;
-  else
+  else if constexpr (std::is_same_v<Whole, std::remove_cvref_t<decltype(options->script.wishes)>>)
     return options->script.wishes.*member;
+  else
+    static_assert(!std::is_same_v<Whole, Whole>, "this struct is no part of Options: add a branch");
 }
 
 template <auto member>
