@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "graph/architectures/embedded.h"
 #include "graph/base/check.h"
@@ -15,7 +16,9 @@ std::vector<std::string> ArchitectureFiles() {
   return names;
 }
 
-std::string ArchitectureData(const std::string& file) {
+namespace {
+
+std::string Inflated(const std::string& file) {
   const EmbeddedFile* end = kEmbeddedFiles + kEmbeddedFileCount;
   const EmbeddedFile* found =
       std::find_if(kEmbeddedFiles, end, [&](const EmbeddedFile& one) { return file == one.name; });
@@ -25,6 +28,28 @@ std::string ArchitectureData(const std::string& file) {
   const int code = uncompress(reinterpret_cast<Bytef*>(text.data()), &length, found->bytes, found->deflated);
   CHECK(code == Z_OK && length == found->inflated);
   return text;
+}
+
+}  // namespace
+
+std::string ArchitectureData(const std::string& file) {
+  std::string text = Inflated(file);
+  if (!text.starts_with("as ")) return text;
+  std::istringstream changes(text), whole(Inflated(text.substr(3, text.find('\n') - 3)));
+  std::string made, line;
+  std::getline(changes, line);
+  size_t changed = 0;
+  const auto next = [&] { changed = changes >> changed && changes.get() ? changed : 0; };
+  next();
+  for (size_t n = 1; std::getline(whole, line); ++n) {
+    if (n == changed) {
+      std::getline(changes, line);
+      next();
+    }
+    made += line + "\n";
+  }
+  CHECK(changed == 0);
+  return made;
 }
 
 }  // namespace vramplan

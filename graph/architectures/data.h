@@ -1,4 +1,5 @@
-// The files of models/architectures, which are in the program (models/architectures/embed.cc).
+// The files of models/architectures, which are in the program (models/architectures/embed.cc). One that begins with "as FILE" has
+// the lines of that one, but for those that it gives, each after its number.
 #pragma once
 
 #include <string>

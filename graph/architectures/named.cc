@@ -5,6 +5,7 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -62,12 +63,16 @@ struct Row {
   std::vector<std::pair<std::string, int64_t>> beside;
 };
 
-// The table, row by row until `wanted` says that it is enough.
+// The table, row by row until `wanted` says that it is enough. A row that is `as` an earlier one says what differs.
 template <typename Wanted>
 std::optional<Row> RowWhere(const Wanted& wanted) {
   std::istringstream lines(ArchitectureData("names.jsonl"));
+  std::map<std::string, json> earlier;
   for (std::string line; std::getline(lines, line);) {
-    const json row = json::parse(line);
+    json said = json::parse(line), merged = json::object();
+    if (const auto as = said.find("as"); as != said.end()) merged = earlier.at(*as);
+    merged.merge_patch(said);  // RFC 7396
+    const json& row = earlier.insert_or_assign(merged["name"], std::move(merged)).first->second;
     const json& config = row["config"];
     const json& of_class = config.contains("_class_name") ? config["_class_name"] : config["architectures"][0];
     KnownModel model{row["name"], row["source"], of_class, row["parameters"]};

@@ -100,6 +100,36 @@ def narrow(settings: dict[str, Any]) -> int:
     return {(10, 5): 7, (9, 3): 11, (10, 2): 13, (14, 7): 5, (15, 5): 16}[settings["num_attention_heads"], settings["num_key_value_heads"]]
 
 
+PATTERN = {4: 2, 5: 2, 6: 3, 7: 3}  # of each so many layers the last is of another kind, by the number of layers
+FULL_EACH = {"sliding_window": narrow, "sliding_window_pattern": lambda s: PATTERN[s["num_hidden_layers"]]}
+
+
+@dataclasses.dataclass
+class Patterned(Family):
+    """Layers with a sliding window and, after each few of them, one without: sliding_window_pattern stands for the list layer_types."""
+
+    def configured(self, settings: dict[str, Any]) -> Any:
+        pattern = settings.get("sliding_window_pattern")
+        given = {key: value for key, value in settings.items() if key != "sliding_window_pattern"}
+        if pattern and "num_hidden_layers" in given and "layer_types" not in given:
+            given["layer_types"] = ["sliding_attention" if (n + 1) % pattern else "full_attention" for n in range(given["num_hidden_layers"])]
+        return super().configured(given)
+
+
+@dataclasses.dataclass
+class Even(Family):
+    """Layers without a window in a class that asks for layer_types then."""
+
+    def configured(self, settings: dict[str, Any]) -> Any:
+        return super().configured({**settings, "layer_types": settings.get("layer_types", ["full_attention"] * settings.get("num_hidden_layers", 32))})
+
+
+def patterned(name: str, title: str, draw: Any, **rest: Any) -> Patterned:
+    head = f"{title}ForCausalLM"
+    return Patterned(name, (head,), head, f"{title}Config", draw, words, every="sliding_window_pattern 1", window={"sliding_window": WIDEST},
+                     defaults={"sliding_window_pattern": "4"}, lora=(), **rest)
+
+
 def causal(name: str, title: str, config: str = "", draw: Any = decoder, **rest: Any) -> Family:
     head = "GPT2LMHeadModel" if title == "GPT2" else f"{title}ForCausalLM"
     return Family(name, (head,), head, f"{config or title}Config", draw, words, **rest)
@@ -209,6 +239,11 @@ def bart_settings(random: Any, number: int) -> tuple[dict[str, Any], dict[str, i
     return settings, {"sequence": drawn[3], "target": drawn[4]}
 
 
+def marian_settings(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
+    settings, lengths = bart_settings(random, number)
+    return {**settings, "pad_token_id": 1, "decoder_start_token_id": 2}, lengths
+
+
 def whisper_settings(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
     settings, lengths = bart_settings(random, number)
     drawn = random.sample(PRIMES, 3)
@@ -234,118 +269,6 @@ def resized(config: Any, batch: int, lengths: dict[str, int], mode: str) -> dict
     """Pictures of another size than those that the positions are for, as people use it: they are interpolated."""
     inputs = {"pixel_values": torch.zeros(batch, config.num_channels, lengths["image"], lengths["image"])}
     return {**inputs, "labels": torch.zeros(batch, dtype=torch.long)} if mode == "train" else inputs
-
-
-class Nested:
-    """The config of a model of two: text_hidden_size is hidden_size of its text_config."""
-
-    def __init__(self, config: Any) -> None:
-        self.config = config
-
-    def __getattr__(self, key: str) -> Any:
-        part, _, rest = key.partition("_")
-        return getattr(getattr(self.config, f"{part}_config"), rest) if part in ("text", "vision") else getattr(self.config, key)
-
-
-@dataclasses.dataclass
-class Pair(Family):
-    """Words and pictures."""
-
-    def configured(self, settings: dict[str, Any]) -> Any:
-        nested: dict[str, Any] = {"text_config": {}, "vision_config": {}}
-        for key, value in settings.items():
-            part, _, rest = key.partition("_")
-            (nested[f"{part}_config"] if part in ("text", "vision") else nested).update({rest if part in ("text", "vision") else key: value})
-        return Nested(getattr(transformers, self.config)(**nested))
-
-    def build(self, settings: dict[str, Any]) -> torch.nn.Module:
-        return getattr(transformers, self.model)(self.configured(settings).config)
-
-
-def paired(projected: bool) -> Any:
-    def draw(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
-        drawn = random.sample(PRIMES, 7)
-        heads, other, patch, grid = (2, 3, 4, 6, 5)[number], (3, 2, 5, 4, 7)[number], (4, 6, 8, 10, 12)[number], (7, 11, 5, 9, 6)[number]
-        text, vision = heads * 2 * drawn[0], other * 2 * drawn[1]
-        settings = {
-            "text_vocab_size": 10 * drawn[2] + 1, "text_hidden_size": text, "text_intermediate_size": 3 * drawn[3],
-            "text_num_hidden_layers": (4, 5, 6, 4, 7)[number], "text_num_attention_heads": heads, "text_max_position_embeddings": drawn[4],
-            "vision_hidden_size": vision if projected else text, "vision_intermediate_size": 5 * drawn[5],
-            "vision_num_hidden_layers": (5, 4, 7, 6, 4)[number], "vision_num_attention_heads": other if projected else heads,
-            "vision_image_size": patch * grid, "vision_patch_size": patch, "vision_num_channels": 3,
-        }
-        return {**settings, **({"projection_dim": 7 * drawn[6]} if projected else {})}, {}
-
-    return draw
-
-
-def captioned(config: Any, batch: int, lengths: dict[str, int], mode: str) -> dict[str, Any]:
-    text, vision = config.text_config, config.vision_config
-    ids = torch.zeros(batch, text.max_position_embeddings, dtype=torch.long)
-    inputs = {"input_ids": ids, "pixel_values": torch.zeros(batch, vision.num_channels, vision.image_size, vision.image_size)}
-    return {**inputs, "return_loss": True} if mode == "train" else inputs
-
-
-def words_of_pair(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
-    """A decoder of words, with a tower for pictures that its words alone do not run."""
-    text, lengths = decoder(random, number)
-    layers = text["num_hidden_layers"]
-    text = {**text, "sliding_window": narrow(text), "sliding_window_pattern": {4: 2, 5: 2, 6: 3, 7: 3}[layers]}
-    pictures, _ = paired(True)(random, number)
-    side = (7, 11, 5, 9, 6)[number]  # of the squares that the projector makes of a picture
-    return {**{f"text_{key}": value for key, value in text.items()}, **{key: value for key, value in pictures.items() if key.startswith("vision_")},
-            "vision_image_size": pictures["vision_patch_size"] * side * 2, "mm_tokens_per_image": side * side, "image_token_id": 3}, lengths
-
-
-def words_of_pixtral(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
-    """The same with a tower whose heads a rotation takes in quarters."""
-    text, lengths = decoder(random, number)
-    pictures, _ = paired(True)(random, number)
-    vision = {key: value for key, value in pictures.items() if key.startswith("vision_")}
-    return {**{f"text_{key}": value for key, value in text.items()}, **vision, "vision_hidden_size": 2 * vision["vision_hidden_size"]}, lengths
-
-
-@dataclasses.dataclass
-class Flat(Pair):
-    """Words and pictures; the config.json has the settings of the words beside vision_config."""
-
-    root: tuple[str, ...] = ("tie_word_embeddings",)
-
-    def configured(self, settings: dict[str, Any]) -> Any:
-        nested: dict[str, Any] = {"text_config": {}, "vision_config": {}}
-        for key, value in settings.items():
-            if key.startswith("vision_"):
-                nested["vision_config"][key.removeprefix("vision_")] = value
-            else:
-                (nested if key in self.root else nested["text_config"])[key] = value
-        return Beside(getattr(transformers, self.config)(**self.rotated(nested)))
-
-    def rotated(self, nested: dict[str, Any]) -> dict[str, Any]:
-        """The shares of a head that turn with time, rows and columns: 2, 3 and 3 eighths, as in each published config.json."""
-        text = nested["text_config"]
-        if "hidden_size" in text and "num_attention_heads" in text:
-            share = text["hidden_size"] // text["num_attention_heads"] // 16
-            text["rope_parameters"] = {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [2 * share, 3 * share, 3 * share]}
-        return nested
-
-
-class Beside(Nested):
-    """hidden_size is that of its text_config, too."""
-
-    def __getattr__(self, key: str) -> Any:
-        if key.startswith("vision_"):
-            return getattr(self.config.vision_config, key.removeprefix("vision_"))
-        return getattr(self.config if hasattr(self.config, key) else self.config.text_config, key)
-
-
-def words_of_qwen_vl(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
-    text, lengths = decoder(random, number)
-    del text["head_dim"]
-    text["hidden_size"] = text["num_attention_heads"] * 16 * (5, 7, 3, 11, 13)[number]
-    drawn = random.sample(PRIMES, 3)
-    heads = (3, 2, 5, 4, 7)[number]
-    return {**text, "vision_hidden_size": heads * 4 * drawn[0], "vision_intermediate_size": 5 * drawn[1], "vision_depth": (5, 4, 7, 6, 4)[number],
-            "vision_num_heads": heads, "vision_patch_size": (4, 6, 8, 10, 12)[number], "vision_out_hidden_size": 3 * drawn[2]}, lengths
 
 
 EXPERTS = (2, 3, 2, 3, 2)
@@ -376,6 +299,12 @@ FAMILIES = [
     causal("glm4", "Glm4", draw=without(settings={"pad_token_id": lambda s: 0, "head_dim": lambda s: 2 * s["head_dim"]}),
            requires={"attention_dropout": 0.0, "attention_bias": True, "tie_word_embeddings": False, "partial_rotary_factor": 0.5}, lora=()),
     causal("olmo2", "Olmo2", draw=without("head_dim"), requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": False}, lora=()),
+    patterned("olmo3", "Olmo3", without("head_dim", settings=FULL_EACH), requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": False}),
+    causal("cohere", "Cohere", draw=without("head_dim"), requires={"attention_dropout": 0.0, "attention_bias": False, "use_qk_norm": False, "tie_word_embeddings": True}, lora=()),
+    Even("exaone4", ("Exaone4ForCausalLM",), "Exaone4ForCausalLM", "Exaone4Config", decoder, words,
+         requires={"attention_dropout": 0.0, "sliding_window": None, "tie_word_embeddings": True}, lora=()),
+    causal("seed_oss", "SeedOss", requires={"attention_dropout": 0.1, "residual_dropout": 0.1, "attention_bias": True, "attention_out_bias": False, "mlp_bias": False,
+                                            "tie_word_embeddings": False}, lora=()),
     causal("gemma3", "Gemma3", "Gemma3Text", every="sliding_window_pattern 1",
            draw=without(settings={"sliding_window": narrow, "sliding_window_pattern": lambda s: {4: 2, 5: 2, 6: 3, 7: 3}[s["num_hidden_layers"]]}), window={"sliding_window": WIDEST},
            requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": True}, defaults={"sliding_window_pattern": "6"}),
@@ -411,6 +340,11 @@ FAMILIES = [
                         "intermediate_size", "num_key_value_heads", "head_dim"),
            requires={"attn_pdrop": 0.1, "embd_pdrop": 0.1, "resid_pdrop": 0.1, "tie_word_embeddings": True, "n_inner": None},
            limits=(("sequence", "n_positions"),), lora=("c_attn",)),
+    causal("gptj", "GPTJ", stacks=(("transformer.h", "n_layer"),),
+           draw=renamed({"hidden_size": "n_embd", "num_hidden_layers": "n_layer", "num_attention_heads": "n_head", "max_position_embeddings": "n_positions"},
+                        "intermediate_size", "num_key_value_heads", "head_dim", settings={"rotary_dim": lambda s: s["head_dim"], "hidden_size": lambda s: 10 * s["hidden_size"]}),
+           requires={"attn_pdrop": 0.0, "embd_pdrop": 0.0, "resid_pdrop": 0.0, "tie_word_embeddings": False, "n_inner": None},
+           limits=(("sequence", "n_positions"),)),
     causal("gpt_neox", "GPTNeoX", stacks=(("gpt_neox.layers", "num_hidden_layers"),), draw=without("num_key_value_heads", "head_dim", settings={"rotary_pct": lambda s: 0.25, "hidden_size": lambda s: 4 * s["hidden_size"]}),
            requires={"attention_dropout": 0.0, "hidden_dropout": 0.0, "use_parallel_residual": True, "tie_word_embeddings": False, "rotary_pct": 0.25},
            let={"rotary_width": "hidden_size/num_attention_heads/4"}, lora=("query_key_value",)),
@@ -445,9 +379,16 @@ FAMILIES = [
     encoder("bert", "Bert", "words", bert, filled, requires=BERT, stacks=(("bert.encoder.layer", "num_hidden_layers"),), lora=QUERY),
     encoder("roberta", "Roberta", "classify", of_classes(roberta), labels, requires=BERT, stacks=(("roberta.encoder.layer", "num_hidden_layers"),), lora=QUERY),
     encoder("roberta", "Roberta", "words", roberta, filled, requires=BERT, stacks=(("roberta.encoder.layer", "num_hidden_layers"),), lora=QUERY),
+    Family("qwen3-features", ("Qwen3Model",), "Qwen3Model", "Qwen3Config", decoder, lambda config, batch, lengths, mode: words(config, batch, lengths, "infer"),
+           stacks=(("layers", "num_hidden_layers"),), requires={"attention_dropout": 0.0, "attention_bias": False, "use_sliding_window": False}, recordings=INFERENCE),
     *(Family(f"{name}-features", classes, classes[0], f"{title}Config", draw, labels, stacks=(("encoder.layer", "num_hidden_layers"),), requires=BERT, lora=QUERY,
              recordings=INFERENCE)  # what makes a loss of the features is no part of it
       for name, title, draw, classes in (("bert", "Bert", bert, ("BertModel",)), ("roberta", "Roberta", roberta, ("RobertaModel", "XLMRobertaModel")))),
+    encoder("electra", "Electra", "classify", of_classes(without("num_key_value_heads", "head_dim", settings={"type_vocab_size": lambda s: 2, "num_labels": lambda s: 2,
+            "embedding_size": lambda s: s["hidden_size"]})), labels, requires=BERT, relations=["equal embedding_size hidden_size"], stacks=(("electra.encoder.layer", "num_hidden_layers"),), lora=QUERY),
+    encoder("esm", "Esm", "words", without("num_key_value_heads", "head_dim", settings={"pad_token_id": lambda s: 1, "mask_token_id": lambda s: 32}), filled,
+            requires={"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "position_embedding_type": "rotary", "token_dropout": True, "emb_layer_norm_before": False},
+            defaults={"vocab_size": "", "pad_token_id": "", "mask_token_id": ""}, stacks=(("esm.encoder.layer", "num_hidden_layers"),), lora=(), unnamed=("pad_token_id", "mask_token_id")),
     encoder("distilbert", "DistilBert", "classify",
             of_classes(renamed({"hidden_size": "dim", "intermediate_size": "hidden_dim", "num_attention_heads": "n_heads", "num_hidden_layers": "n_layers"},
                     "num_key_value_heads", "head_dim", settings={"num_labels": lambda s: 2})), labels,
@@ -461,6 +402,12 @@ FAMILIES = [
            stacks=(("model.encoder.layers", "encoder_layers"), ("model.decoder.layers", "decoder_layers")), dims={"sequence": 512, "target": 128},
            limits=(("sequence", "max_position_embeddings"), ("target", "max_position_embeddings")),
            requires={"dropout": 0.1, "attention_dropout": 0.0, "activation_dropout": 0.0}),
+    *(Family(name, (f"{title}{rest}",), f"{title}{rest}", f"{title}Config", draw, translated, unnamed=("pad_token_id", "decoder_start_token_id"),
+             stacks=(("model.encoder.layers", "encoder_layers"), ("model.decoder.layers", "decoder_layers")), dims={"sequence": 512, "target": 128},
+             limits=(("sequence", "max_position_embeddings"), ("target", "max_position_embeddings")), lora=(),
+             requires={"dropout": 0.1, "activation_dropout": 0.0, "encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0, "tie_word_embeddings": True, **more})
+      for name, title, rest, draw, more in (("m2m_100", "M2M100", "ForConditionalGeneration", bart_settings, {"attention_dropout": 0.1, "scale_embedding": True}),
+                                            ("marian", "Marian", "MTModel", marian_settings, {"attention_dropout": 0.0, "scale_embedding": True, "activation_function": "swish"}))),
     Family("whisper", ("WhisperForConditionalGeneration",), "WhisperForConditionalGeneration", "WhisperConfig", whisper_settings, spoken,
            stacks=(("model.encoder.layers", "encoder_layers"), ("model.decoder.layers", "decoder_layers")), dims={"target": 128},
            limits=(("target", "max_target_positions"),), lora=(), requires={"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0}),
@@ -471,29 +418,6 @@ FAMILIES = [
     encoder("dinov2", "Dinov2", "image", dinov2_settings, resized, stacks=(("dinov2.encoder.layer", "num_hidden_layers"),), dims={"image": 224}, limits=(),
             requires={"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "drop_path_rate": 0.0, "qkv_bias": True, "use_swiglu_ffn": False},
             let={"grid": "image_size/patch_size", "tiles": "image/patch_size"}, lora=()),
-    Pair("clip", ("CLIPModel",), "CLIPModel", "CLIPConfig", paired(True), captioned, dims={}, limits=(), lora=(),
-         stacks=(("text_model.encoder.layers", "text_num_hidden_layers"), ("vision_model.encoder.layers", "vision_num_hidden_layers")),
-         let={"grid": "vision_image_size/vision_patch_size"}),
-    Pair("siglip", ("SiglipModel",), "SiglipModel", "SiglipConfig", paired(False), captioned, dims={}, limits=(), lora=(),
-         stacks=(("text_model.encoder.layers", "text_num_hidden_layers"), ("vision_model.encoder.layers", "vision_num_hidden_layers")),
-         relations=["equal text_hidden_size vision_hidden_size", "equal text_num_attention_heads vision_num_attention_heads"],
-         let={"grid": "vision_image_size/vision_patch_size"}),
-    Pair("gemma3-words", ("Gemma3ForConditionalGeneration",), "Gemma3ForConditionalGeneration", "Gemma3Config", words_of_pair, words,
-         stacks=(("model.language_model.layers", "text_num_hidden_layers"), ("model.vision_tower.encoder.layers", "vision_num_hidden_layers")),
-         every="text_sliding_window_pattern 1", window={"text_sliding_window": WIDEST}, limits=(("sequence", "text_max_position_embeddings"),),
-         requires={"text_attention_dropout": 0.0, "text_attention_bias": False, "text_tie_word_embeddings": True, "vision_attention_dropout": 0.0, "vision_vision_use_head": False},
-         defaults={"text_sliding_window_pattern": "6"}, let={"grid": "vision_image_size/vision_patch_size"}, unnamed=("image_token_id",), lora=()),
-    Pair("mistral3-words", ("Mistral3ForConditionalGeneration",), "Mistral3ForConditionalGeneration", "Mistral3Config", words_of_pixtral, words,
-         stacks=(("model.language_model.layers", "text_num_hidden_layers"), ("model.vision_tower.transformer.layers", "vision_num_hidden_layers")),
-         limits=(("sequence", "text_max_position_embeddings"),),
-         requires={"text_attention_dropout": 0.0, "text_sliding_window": None, "tie_word_embeddings": False, "vision_attention_dropout": 0.0,
-                   "vision_feature_layer": -1, "multimodal_projector_bias": False, "spatial_merge_size": 2},
-         defaults={"tie_word_embeddings": "false"},  # the class has true, and from_pretrained ties no head that the checkpoint has
-         let={"grid": "vision_image_size/vision_patch_size"}, lora=()),
-    Flat("qwen2_5_vl-words", ("Qwen2_5_VLForConditionalGeneration",), "Qwen2_5_VLForConditionalGeneration", "Qwen2_5_VLConfig", words_of_qwen_vl, words,
-         stacks=(("model.language_model.layers", "num_hidden_layers"), ("model.visual.blocks", "vision_depth")), variants=TIED,
-         requires={"attention_dropout": 0.0, "use_sliding_window": False, "vision_in_channels": 3, "vision_spatial_merge_size": 2, "vision_temporal_patch_size": 2},
-         let={"rotary_share": "hidden_size/num_attention_heads/16"}, lora=()),
     encoder("vit", "ViT", "image", vit_settings, pictured, stacks=(("vit.layers", "num_hidden_layers"),), dims={}, limits=(),
             requires={"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "qkv_bias": True},
             let={"grid": "image_size/patch_size"}, lora=()),

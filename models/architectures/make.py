@@ -23,6 +23,7 @@ from torch.utils import _pytree  # noqa: E402
 import admitted  # noqa: E402
 import denoisers  # noqa: E402
 import expand  # noqa: E402
+import pairs  # noqa: E402
 import pictures  # noqa: E402
 from blocks import stack_of  # noqa: E402
 from expressions import Names, Unfit  # noqa: E402
@@ -219,7 +220,7 @@ def admit_anew(family, variant, path):
     """A template's lines, with those of admitted_by() as they are now."""
     random_of = random.Random(0)
     more, named = admitted_by(family, variant, [family.draw(random_of, number) for number in range(5)]), {**family.requires, **variant}
-    old = path.read_text().splitlines()
+    old = text_of(path)
     start = next(n for n, line in enumerate(old) if line.startswith("stack "))
     kept = [line for line in old[:start] if line.split()[0] not in ("unless", "each") and (line.split()[0] != "when" or line.split()[1] in named)]
     return [*kept, *more, *old[start:]]
@@ -263,10 +264,28 @@ def make(family, variant):
     return [*head(family, variant, wholes, names, checkpoints, idle, more), *(f"recording {v.letter} {v.form} {v.program}" for v in variants), *lines]
 
 
+def text_of(path):
+    """A template's lines. One that begins with `as FILE` has those of that one, but for those that it gives, each after its number."""
+    lines = path.read_text().splitlines()
+    if not lines[0].startswith("as "):
+        return lines
+    whole = text_of(HERE / lines[0].removeprefix("as "))
+    for number, line in (line.split(" ", 1) for line in lines[1:]):
+        whole[int(number) - 1] = line
+    return whole
+
+
+def shortened(lines, first):
+    """first: the name of the template of another variant, of which few lines may differ."""
+    whole = text_of(HERE / first)
+    changes = [f"{n} {line}" for n, (line, other) in enumerate(zip(lines, whole), 1) if line != other]
+    return [f"as {first}", *changes] if len(lines) == len(whole) and len(changes) < len(lines) / 10 else lines
+
+
 if __name__ == "__main__":
     failed, anew = False, "--admitted" in sys.argv
     wanted = [word for word in sys.argv[1:] if word != "--admitted"]
-    for family in [*FAMILIES, *pictures.FAMILIES, *denoisers.FAMILIES]:
+    for family in [*FAMILIES, *pairs.FAMILIES, *pictures.FAMILIES, *denoisers.FAMILIES]:
         if (wanted and family.name not in wanted) or (anew and family.library == "diffusers"):
             continue
         for tag, variant in family.variants.items():
@@ -279,6 +298,9 @@ if __name__ == "__main__":
                 failed = True
                 print(f"{name}: {str(error)[:300]}", file=sys.stderr)
                 continue
+            first = f"{family.name}.template"
+            if "" in family.variants and tag and (HERE / first).exists():
+                lines = shortened(lines, first)
             (HERE / f"{name}.template").write_text("\n".join(lines) + "\n")
             print(name, len(lines), "lines", flush=True)
     sys.exit(failed)

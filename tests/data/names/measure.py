@@ -94,6 +94,15 @@ qwen2.5-0.5b amp 4 sequence=512 liger|qwen2.5-0.5b full 2 sequence=256 fp32 lige
 qwen3-1.7b qlora 1 sequence=512 liger|mistral-7b-v0.3 qlora 2 sequence=512 checkpoint liger|phi-3-mini-4k full 1 sequence=256 checkpoint liger|smollm3-3b lora-amp 1 sequence=128 bf16 on=all-linear liger
 gemma-2b full 1 sequence=128 checkpoint liger|gemma-2-2b lora 1 sequence=256 liger|gemma-3-270m full 4 sequence=256 liger|gemma-3-270m amp 2 sequence=128 liger|olmo-2-1b full 1 sequence=256 liger
 llama-3.1-8b lora 1 sequence=2048 checkpoint liger|llama-3.1-8b lora 1 sequence=2048 liger|llama-3.2-1b full 8 sequence=1024 liger|qwen2.5-0.5b amp 8 sequence=1024 liger|gemma-2-2b lora-amp 2 sequence=512 bf16 checkpoint liger
+aya-23-8b full 1 sequence=256 checkpoint|aya-23-8b lora 1 sequence=512 on=q_proj+v_proj|aya-23-8b infer 1 sequence=256|command-r infer 1 sequence=256
+seed-oss-36b lora 1 sequence=256 checkpoint on=q_proj+v_proj|seed-oss-36b infer 1 sequence=256|byt5-small full 4 sequence=512 target=64|qwen3-embedding-0.6b infer 8 sequence=256
+olmo-3-7b full 1 sequence=256 checkpoint|olmo-3-7b lora 1 sequence=512 on=q_proj+v_proj|olmo-3-7b lora 1 sequence=4608 checkpoint on=q_proj+v_proj|olmo-3-7b infer 1 sequence=512
+qwen2-vl-2b full 1 sequence=256 checkpoint|qwen2-vl-2b lora 2 sequence=512 on=q_proj+v_proj|qwen2-vl-7b qlora 1 sequence=512 checkpoint on=all-linear|qwen2-vl-7b infer 1 sequence=512
+qwen3-vl-2b full 1 sequence=256|qwen3-vl-4b lora 1 sequence=512 checkpoint on=q_proj+v_proj|qwen3-vl-8b qlora 1 sequence=512 checkpoint on=all-linear|qwen3-vl-8b infer 1 sequence=256|qwen3-vl-2b amp 1 sequence=256
+nllb-200-distilled-600m full 4 sequence=128 target=64|nllb-200-distilled-600m amp 4 sequence=128 target=64 checkpoint|nllb-200-distilled-600m infer 8 sequence=128 target=32
+gpt-j-6b lora 1 sequence=512|gpt-j-6b full 1 sequence=256 checkpoint bf16|electra-base full 8 sequence=128|electra-large amp 4 sequence=256 checkpoint
+exaone-4.0-1.2b full 1 sequence=512|exaone-4.0-1.2b lora 2 sequence=256 checkpoint on=q_proj+v_proj|opus-mt-en-de full 8 sequence=128 target=64|opus-mt-en-de amp 16 sequence=128 target=128 checkpoint
+esm2-35m full 8 sequence=256|esm2-650m amp 4 sequence=512 checkpoint|esm2-650m infer 4 sequence=1024
 """
 PADDED = """
 llama-3.2-1b full 2 sequence=1024 padded|llama-3.2-1b lora 4 sequence=2048 padded|llama-3.2-1b lora 4 sequence=2048 checkpoint padded|llama-3.2-1b lora-amp 4 sequence=512 bf16 padded
@@ -112,8 +121,11 @@ gemma-3-1b generate 1 sequence=1024 new=64|gemma-3-1b static-eager 1 sequence=10
 
 here = pathlib.Path(__file__).resolve().parent
 scripts = here.parents[1] / "pretend/torch"
-table = here.parents[2] / "models/architectures/names.jsonl"
-denoisers = {row["name"] for row in map(json.loads, table.read_text().splitlines()) if "_class_name" in row["config"]}
+sys.path.insert(0, str(scripts))
+
+import known  # noqa: E402
+
+denoisers = {name for name, row in known.rows().items() if "_class_name" in row["config"]}
 version = subprocess.run([sys.executable, "-c", "import torch; print(torch.__version__.split('+')[0])"], capture_output=True, text=True).stdout.strip()
 for file, cases in (("rows.csv", CASES), ("padded.csv", PADDED), ("generate.csv", GENERATED)):
     rows = list(csv.DictReader((here / file).open())) if (here / file).exists() else []

@@ -53,6 +53,17 @@ TEST_CASE("named models: each of the table has a template, and the parameters th
   CHECK(names.size() >= 100);
 }
 
+TEST_CASE("named models: a file that is as another one has its lines, but for those that it gives") {
+  const std::string whole = ArchitectureData("llama.template"), tied = ArchitectureData("llama-tied.template");
+  CHECK(std::ranges::count(tied, '\n') == std::ranges::count(whole, '\n'));
+  CHECK(whole.find("\nwhen tie_word_embeddings false\n") != std::string::npos);
+  CHECK(tied.find("\nwhen tie_word_embeddings true\n") != std::string::npos);
+  const Result<std::optional<NamedModel>> found = FindNamed("mixtral-8x22b-instruct", "");  // as mixtral-8x22b
+  REQUIRE(found);
+  CHECK((*found)->settings.Number("vocab_size") == 32768);
+  CHECK((*found)->settings.Number("hidden_size") == 6144);
+}
+
 TEST_CASE("named models: every recording of every template is filled, and says which versions it is of") {
   std::set<std::string> filled;
   for (const KnownModel& model : KnownModels()) {

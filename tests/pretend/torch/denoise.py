@@ -4,16 +4,14 @@ real size, with random weights, as diffusers' training scripts run it (examples/
 METHOD is full (fp32), amp (fp32 weights under bf16 autocast), amp-fp16 (with a GradScaler), lora-amp (a frozen base in bf16 and adapters
 of rank 16 as add_adapter makes them, under autocast), lora-amp-fp16 (the adapters in fp32), or infer-bf16 (forwards under no_grad).
 """
-import json
-import pathlib
 import sys
 
 import diffusers
+import known
 import torch
 
 name, method, batch = sys.argv[1], sys.argv[2], int(sys.argv[3])
-table = pathlib.Path(__file__).resolve().parents[3] / "models/architectures/names.jsonl"
-settings = next(row["config"] for row in map(json.loads, table.read_text().splitlines()) if row["name"] == name)
+settings = known.rows()[name]["config"]
 title = settings.pop("_class_name")
 flux, sd3 = title.startswith("Flux"), title.startswith("SD3")
 side = 8 * settings.get("sample_size", 128)

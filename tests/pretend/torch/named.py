@@ -11,10 +11,9 @@ generate() compiles its later forwards for, or not). liger is TrainingArguments(
 padded: the first sequence is half as long as the others. Needs transformers, peft
 for adapters, bitsandbytes for packed weights, deepspeed for its stages, and liger-kernel for its kernels.
 """
-import json
-import pathlib
 import sys
 
+import known
 import torch
 import transformers
 
@@ -24,8 +23,7 @@ on = said.pop("on", "")
 new = int(said.pop("new", 32))
 lengths = {"sequence": 512, "target": 128} | {k: int(v) for k, v in said.items()}
 asked = next((type for word, type in (("bf16", torch.bfloat16), ("fp32", torch.float32)) if word in sys.argv[4:]), None)
-table = pathlib.Path(__file__).resolve().parents[3] / "models/architectures/names.jsonl"
-settings = next(row["config"] for row in map(json.loads, table.read_text().splitlines()) if row["name"] == name)
+settings = known.rows()[name]["config"]
 title = settings.pop("architectures")[0]
 settings.pop("quantization_config", None)  # of what is stored: gpt-oss is loaded dequantized
 stored = getattr(torch, settings.pop("dtype", "float32"))
@@ -112,7 +110,7 @@ else:
     data["attention_mask"] = torch.ones_like(data["input_ids"])
     if "padded" in sys.argv:
         data["attention_mask"][0, lengths["sequence"] // 2:] = 0
-writes = title.endswith("ForConditionalGeneration") and config.is_encoder_decoder
+writes = title.endswith(("ForConditionalGeneration", "MTModel")) and config.is_encoder_decoder
 if writes:
     data["labels" if trains else "decoder_input_ids"] = words(lengths["target"])
 elif trains and "return_loss" not in data:

@@ -9,8 +9,11 @@ to standard output.
 
 import json
 import os
+import pathlib
 import sys
 import tempfile
+
+import known
 
 os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -19,11 +22,8 @@ os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
 
 def settings(models):
     path, name = models.rsplit(":", 1)
-    for line in open(path):
-        row = json.loads(line)
-        if row["name"] == name:
-            return name, row["config"]
-    sys.exit(name + " is not in " + path)
+    rows = known.rows(pathlib.Path(path))
+    return (name, rows[name]["config"]) if name in rows else sys.exit(name + " is not in " + path)
 
 
 def main():
