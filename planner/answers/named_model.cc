@@ -369,9 +369,6 @@ Status TakeNamed(Question* question) {
   }
   spec.checkpoint = std::move(checkpoint);
   spec.units = LayersOf(*question->named);
-  // torch.optim takes a parameter that is a DTensor for no torch.Tensor (optimizer.py, _default_to_fused_or_foreach).
-  if (spec.strategy == Strategy::kFsdp2 && !spec.given.contains("optimizer-impl"))
-    spec.optimizer_impl = OptimizerImpl::kForLoop;
   return Done();
 }
 

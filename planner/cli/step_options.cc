@@ -122,6 +122,17 @@ void SayWhatIsDequantized(SettingsRows* s) {
   row.phrase = "MXFP4 weights loaded dequantized (Mxfp4Config(dequantize=True))";
 }
 
+// The recordings have sequences of one length, of which transformers drops the mask; a mask makes another kernel of
+// attention run, and keys and values whole for each head (docs/names.md says how much that takes).
+void SayWhatIsNotPadded(SettingsRows* s) {
+  if (s->options.named == nullptr || s->spec.mode == Mode::kServe) return;
+  const auto is_text = [](const Template::Length& length) { return length.name == "sequence"; };
+  if (std::ranges::none_of(s->options.named->templates.lengths, is_text)) return;
+  SpecRow& row = s->Also("padding", "none");
+  row.given = false;
+  row.phrase = "no padding";
+}
+
 constexpr OptionRow kStepRows[] = {
     OptionRow{"--model", "FILE.onnx", "also measure what cuDNN takes for its convolutions [none]", Of({kCalibrate}),
               kModel, Text<&Options::model>},
@@ -242,6 +253,7 @@ constexpr OptionRow kStepRows[] = {
             row.phrase = name + " " + std::to_string(length);
           }
           for (const auto& [name, length] : s->options.bind.dims) s->Name(name + "=" + std::to_string(length));
+          SayWhatIsNotPadded(s);
           SayWhatIsBeside(s);
           SayWhatIsIdle(s);
           SayWhatIsDequantized(s);

@@ -38,7 +38,7 @@ std::string_view Name(OutOfMemoryCause cause);
 OutOfMemoryCause CauseOf(const OutOfMemory& message);
 
 // A request of this part of a card is what to look at, whatever else holds the card.
-inline constexpr int64_t kLargeShare = 3;
+inline constexpr int64_t kLargeShare = 4;
 
 // Where the card's memory was. A missing value means that the message does not say. They sum to the card, unless they
 // exceed it (ExcessOf).

@@ -18,8 +18,8 @@ constexpr std::string_view kNoAlgorithm =
     "layout that cuDNN does not take says the same";
 constexpr std::string_view kPinned = "page-locked memory of the host, for copies to the card";
 constexpr std::string_view kOfDriver =
-    "the driver refused and gives no sizes: either the card is full, because of this process or others, or the host "
-    "has no page-locked memory left; vramplan watch shows which while the script runs";
+    "the driver refused and gives no sizes: the card is full, because of this process or others; or, "
+    "where it was for page-locked memory, the host has none left; vramplan watch shows which while the script runs";
 
 constexpr std::string_view kOfCard =
     "the driver refused and gives no sizes: the card is full, because of this process or others; vramplan watch shows "

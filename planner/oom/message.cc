@@ -258,8 +258,8 @@ OutOfMemory ReadAt(std::string_view line, std::string_view lower, const Place& p
   }
   if (form.kind == "pytorch") {
     message.before_2 = IsBefore2(words, lower.substr(0, place.at));
-    message.cut =
-        message.capacity && !message.allocated && !message.in_use && words.Has("including non-pytorch memory");
+    const bool begins = words.Has("including non-pytorch memory") || words.Has(" is free");
+    message.cut = message.capacity && !message.allocated && !message.in_use && begins;
     message.before_2_1 = (message.backend == "CUDA" || message.backend == "HIP") && words.Has(" total capacity;");
     ReadProcesses(text, small, &message);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <utility>
 #include <vector>
 
 #include "graph/base/check.h"
@@ -148,6 +149,7 @@ struct PartRow {
 constexpr auto kRunParts = std::to_array<PartRow>({
     {RunPart::kLoading, "/vllm/", "load_model load_weights"},
     {RunPart::kLoading, "/deepspeed/__init__.py", "initialize"},
+    {RunPart::kLoading, "/torch/optim/", "load_state_dict"},
     {RunPart::kServing, "/vllm/", ""},
     {RunPart::kServing, "/sglang/", ""},
     {RunPart::kOptimizer, "/torch/optim/", ""},
@@ -181,7 +183,23 @@ constexpr auto kRunParts = std::to_array<PartRow>({
     {RunPart::kInference, "", "predict inference infer run_inference do_inference sliding_window_inference"},
     {RunPart::kForward, "/torch/nn/modules/", ""},
     {RunPart::kForward, "/torch/nn/functional.py", ""},
+    {RunPart::kForward, "", "forward training_step"},
 });
+
+// Lightning runs a forward and a backward in the closure that an optimizer's step calls first: what called it is no part.
+std::vector<Frame> BehindClosure(std::vector<Frame> frames) {
+  constexpr auto kClosures =
+      std::to_array<std::string_view>({"closure", "train_step_and_backward_closure", "optimizer_closure"});
+  const auto is_closure = [&](const Frame& frame) {
+    return std::ranges::find(kClosures, OwnName(frame)) != kClosures.end();
+  };
+  for (size_t i = frames.size(); i > 0; --i) {
+    if (!is_closure(frames[i - 1])) continue;
+    frames.erase(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(i));
+    break;
+  }
+  return frames;
+}
 
 RunPart PartOf(const std::vector<Frame>& frames) {
   for (const PartRow& row : kRunParts) {
@@ -302,34 +320,66 @@ RunPart PartByCode(std::string_view code) {
 
 bool Pins(const Frame& frame) { return frame.file.ends_with("/pin_memory.py"); }
 
+// The code in front of a message and the frames in it, the innermost last.
+struct Trace {
+  std::string_view code;
+  std::vector<Frame> frames;
+  bool cut = false;  // frames may be missing behind the last
+};
+
+// Of a message that is a heading: what is below it, up to the same message again, or to the end where nothing says that
+// it is of another error.
+Trace TraceBelow(std::string_view text, std::string_view message) {
+  constexpr std::string_view kHeading = "CUDA out of memory";
+  Trace trace{.code = text, .frames = {}};
+  const size_t again = text.find(message, message.size());
+  if (again != text.npos) trace.code = text.substr(0, again);
+  trace.code.remove_prefix(std::min(trace.code.size(), kHeading.size()));
+  trace.frames = FramesOf(trace.code);
+  trace.cut = again == text.npos;
+  if (!trace.cut || trace.frames.empty()) return trace;
+  const std::string_view last = trace.frames.back().file;
+  const std::string_view below = trace.code.substr(static_cast<size_t>(last.data() - trace.code.data()) + last.size());
+  for (const std::string_view other : {"Error: ", "Exception: "})
+    if (below.find(other) != below.npos) return {};
+  if (trace.code.find("out of memory") != trace.code.npos) return {};
+  return trace;
+}
+
 }  // namespace
 
 Failure FailureIn(std::string_view line, size_t at) {
   constexpr std::string_view kBegins = "Traceback (most recent call last)";
+  constexpr std::string_view kInnermostFirst = "Exception has occurred: ";  // debugpy, in VS Code
   const size_t from = at - std::min(at, kLongestTraceback);
   std::string around(line.substr(from, at - from + kLongestTraceback));
   std::ranges::replace(around, '\\', '/');  // paths of Windows
-  const std::string_view text = around;
-  std::string_view before = text.substr(0, at - from);
-  if (const size_t begin = before.rfind(kBegins); begin != before.npos) before.remove_prefix(begin);
-  std::vector<Frame> frames = FramesOf(before);
-  if (frames.empty()) {
-    const std::string_view message = text.substr(at - from, kBeginning), behind = text.substr(at - from);
-    const size_t again = behind.find(message, message.size()), begin = behind.find(kBegins);
-    if (again != behind.npos && begin < again) {
-      before = behind.substr(begin, again - begin);
-      frames = FramesOf(before);
-    }
+  const std::string_view text = around, front = text.substr(0, at - from), behind = text.substr(at - from);
+  const size_t begin = front.rfind(kBegins);
+  Trace trace{.code = begin == front.npos ? front : front.substr(begin), .frames = {}};
+  trace.frames = FramesOf(trace.code);
+  if (trace.frames.empty()) {
+    Trace below = TraceBelow(behind, behind.substr(0, kBeginning));
+    if (!below.frames.empty()) trace = std::move(below);
+    const std::string_view heading = front.substr(front.size() - std::min(front.size(), kBeginning));
+    if (heading.find(kInnermostFirst) != heading.npos) std::ranges::reverse(trace.frames);
   }
+  const std::vector<Frame> frames = BehindClosure(trace.frames);
   Failure failure{.part = PartOf(frames)};
-  failure.no_grad = IsWithoutGradients(before);
+  failure.no_grad = IsWithoutGradients(trace.code);
   const bool is_forward = failure.part == RunPart::kUnknown || failure.part == RunPart::kForward;
   if (failure.no_grad && is_forward && !frames.empty()) failure.part = RunPart::kInference;
-  if (failure.part == RunPart::kUnknown) failure.part = PartByCode(before);
-  if (failure.part == RunPart::kUnknown) failure.part = PartByWords(text.substr(0, at - from + kBehind));
-  failure.requester = RequesterIn(before);
+  if (failure.part == RunPart::kUnknown) failure.part = PartByCode(trace.code);
+  // vllm/v1/executor/multiproc_executor.py logs it of a worker whose frames are another process's.
+  if (failure.part == RunPart::kServing && text.find("processing method load_model") != text.npos)
+    failure.part = RunPart::kLoading;
+  if (failure.part == RunPart::kUnknown) failure.part = PartByWords(text.substr(0, front.size() + kBehind));
+  failure.requester = RequesterIn(trace.code);
   failure.pins = std::ranges::any_of(frames, Pins);
-  for (const Frame& frame : frames) {
+  failure.before_1_9 =
+      std::ranges::any_of(frames, [](const Frame& frame) { return frame.file.ends_with("/torch/tensor.py"); });
+  if (trace.cut && failure.part == RunPart::kUnknown) return failure;
+  for (const Frame& frame : trace.frames) {
     if (IsOfLibrary(frame)) continue;
     failure.at = std::string(frame.file.substr(frame.file.rfind('/') + 1)) + ":" + std::string(frame.number);
     if (!frame.function.empty() && frame.function.front() != '<') failure.at += ", in " + std::string(frame.function);

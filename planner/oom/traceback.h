@@ -40,13 +40,14 @@ struct Failure {
   RunPart part = RunPart::kUnknown;
   std::string at;  // the innermost frame of one's own code: "train.py:133, in main"; empty: there is none
   Requester requester = Requester::kUnknown;
-  bool no_grad = false;  // torch.no_grad() or inference_mode() stands around it
-  bool pins = false;     // in the data loader's thread that copies batches to page-locked memory
+  bool no_grad = false;     // torch.no_grad() or inference_mode() stands around it
+  bool pins = false;        // in the data loader's thread that copies batches to page-locked memory
+  bool before_1_9 = false;  // torch/tensor.py, which is torch/_tensor.py since 1.9
   bool operator==(const Failure&) const = default;
 };
 
 // `line`: a log as one line (words.h); `at`: where the message stands. The frames in front of it count, or, where there are
-// none and the same message stands again behind a traceback, as under a title, those of that traceback.
+// none, as below a title, those behind it, up to the same message again or, unless they end in another error, to the end.
 Failure FailureIn(std::string_view line, size_t at);
 
 }  // namespace vramplan

@@ -41,8 +41,8 @@ bool IsBrief(const SpecRow& row) {
   if (row.option == "gpu" && row.given) return row.text.starts_with("auto");
   if (row.given) return !is_one_of({"batch", "gpu-memory", "capability"});  // the verdict has them
   return is_one_of({"trainable", "dim", "dropouts-left-out", "layers-of-one-mode", "unread-parameters", "beside",
-                    "mxfp4", "inputs", "precision", "optimizer", "loss", "framework", "ort-arena", "profile", "held",
-                    "capability", "context"});
+                    "mxfp4", "inputs", "padding", "precision", "optimizer", "loss", "framework", "ort-arena", "profile",
+                    "held", "capability", "context"});
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ std::string PrintNext(const ScriptNext& next, int width) {
     needs += "; the largest part: " + parts.front().name + ", " + ToString(parts.front().bytes);
     const HeldLine& line_of = parts.front().lines.front();
     const CodePlace& place = line_of.caller.file.empty() ? line_of.place : line_of.caller;
-    if (!place.file.empty()) needs += ", most of it at " + LineText(place);
+    if (!place.file.empty()) needs += ", " + PartText(line_of.bytes, parts.front().bytes) + " of it at " + LineText(place);
   }
   line(needs);
   std::string what = next.smallest ? "the smallest card that holds it: " + *next.smallest

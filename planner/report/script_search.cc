@@ -22,7 +22,10 @@ std::string FirstLine(const ScriptLargest& largest, const ScriptReport& report) 
   if (!largest.largest) return script + "no " + largest.name + " runs on " + card + ": " + fails;
   std::string text = script + Setting(largest, *largest.largest);
   if (!largest.first_failing) return text + ", the highest that was asked for, runs on " + card;
-  text += " is the largest that runs on " + card;
+  // More steps may fragment a card that is nearly full.
+  const bool ended_early = report.recording.end == "steps" && !report.recording.steps.empty();
+  const std::string steps = Counted(static_cast<int64_t>(report.recording.steps.size()), "step");
+  text += " is the largest that runs " + (ended_early ? steps + " " : "") + "on " + card;
   if (report.verdict == Verdict::kTight) text += " (tight: the card may need more than is free)";
   return text + "; " + fails;
 }

@@ -403,7 +403,7 @@ Result<ScriptReport> ScriptRuns::RunOnRealCard(const ScriptValues& values) const
 }
 
 Result<ScriptReport> ScriptRuns::RunOnEndlessCard(const ScriptValues& values, int64_t steps) const {
-  return RunOn({.endless = steps}, values);
+  return RunOn({.endless = script_.until_exit ? 0 : steps}, values);
 }
 
 Result<ScriptReport> ScriptRuns::RunOn(const Way& way, const ScriptValues& values) const {

@@ -44,7 +44,7 @@ class ScriptRuns {
   struct Way {
     bool real = false;                     // on this machine's card
     const ScriptChange* change = nullptr;  // --try
-    std::optional<int64_t> endless;        // on a card that is never full, for so many steps
+    std::optional<int64_t> endless;        // on a card that is never full, for so many steps; 0: until it ends
   };
   Result<ScriptReport> RunOn(const Way& way, const ScriptValues& values) const;
   ScriptRuns(const Script& script, ChosenDevice card, bool card_given, std::string pretend)

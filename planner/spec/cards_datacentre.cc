@@ -1,6 +1,7 @@
 // Data-centre cards of NVIDIA. GDDR boards run with ECC on, which takes 1/16 of the memory (T4, A10, A10G, A40, L4,
 // L40S). Bandwidth and rates: vendor data sheets. Multiprocessors: NVIDIA's architecture whitepapers (Kepler GK210 to
-// Blackwell) and data sheets; A10G: multi_processor_count as PyTorch prints it on AWS g5.
+// Blackwell) and data sheets; A10G: multi_processor_count as PyTorch prints it on AWS g5. "H100" alone is the SXM board,
+// which clouds rent (nvidia-smi: "NVIDIA H100 80GB HBM3"); of the boards of 80 GB it has the least memory.
 #include "planner/spec/catalogue.h"
 
 namespace vramplan {
@@ -42,11 +43,11 @@ constexpr CardRow kDatacentreCards[] = {
     {"l40", "L40", "nvidia-l40", 48, PrintedGiB(44.4), {8, 9}, 142, 864, 90.5, 181, "S: ~44.4 GiB"},
     {"l40s", "L40S", "nvidia-l40s,g6e", 48, PrintedGiB(44.39), {8, 9}, 142, 864, 91.6, 362,
      "O,S: 44.39-44.47 GiB in OOM messages, 45589 MiB"},
-    {"h100-pcie", "H100 PCIe 80GB", "h100,h100-80gb-pcie", 80, Bytes::MiB(81008), {9, 0}, 114, 2000, 51.2, 756,
+    {"h100-pcie", "H100 PCIe 80GB", "h100-80gb-pcie", 80, Bytes::MiB(81008), {9, 0}, 114, 2000, 51.2, 756,
      "O,S: 81008 MiB in device property lines"},
     {"h100-sxm", "H100 SXM 80GB", "h100,h100-80gb-hbm3,h100-sxm5,h100-sxm5-80gb,p5", 80, PrintedGiB(79.10), {9, 0}, 132,
      3350, 66.9, 989, "O,S: 79.10-79.19 GiB in OOM messages, 81082 MiB"},
-    {"h100-nvl", "H100 NVL 94GB", "h100", 94, PrintedGiB(93.00), {9, 0}, 132, 3938, 60, 835,
+    {"h100-nvl", "H100 NVL 94GB", "", 94, PrintedGiB(93.00), {9, 0}, 132, 3938, 60, 835,
      "O,S: 93.00-93.02 GiB in OOM messages"},
     {"h20", "H20 96GB", "nvidia-h20", 96, PrintedGiB(95.0), {9, 0}, 78, 4000, 44, 148, "O,S: 95.0 GiB, 97285 MiB"},
     {"h200", "H200", "nvidia-h200,h200-sxm,p5e", 141, PrintedGiB(139.72), {9, 0}, 132, 4800, 67, 989,

@@ -1,6 +1,6 @@
 // Named models against PyTorch's own counters, which measure.py made on a pretend H200: tests/data/names/rows.csv with
-// tests/pretend/torch/named.py, a plain script of transformers and peft, and denoise.py, one of diffusers; generate.csv
-// with named.py's generate().
+// tests/pretend/torch/named.py, a plain script of transformers and peft, and denoise.py, one of diffusers; padded.csv
+// with batches that have padding, and generate.csv with named.py's generate().
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -35,6 +35,8 @@ std::string Question(const Row& row) {
   while (words >> word) {
     if (word.starts_with("on=")) {
       adapters += ",target=" + word.substr(3);
+    } else if (word == "padded") {
+      continue;  // the answers have none
     } else if (word == "bf16" || word == "fp32") {
       weights = word;
     } else {
@@ -91,6 +93,32 @@ TEST_CASE("accuracy: named models, as plain scripts of transformers and peft tra
   text += "\n" + std::to_string(rows.size()) + " steps: requested to the byte " + std::to_string(exact) +
           ", within 0.5 % " + std::to_string(near) + "\n";
   if (kEveryRow == 1) CheckWhole("names", text);
+}
+
+TEST_CASE("accuracy: named models, trained on batches with padding, which the answers leave out") {
+  const std::vector<Row> rows = ReadCsv(DataFolder() + "/names/padded.csv");
+  REQUIRE(rows.size() >= 16);
+  std::string text = "PyTorch's with padding - ours without: requested and reserved in percent\n\n";
+  double least = 100, most = 0;
+  constexpr size_t kEveryRow = EveryNth(8);
+  for (size_t number = 0; number < rows.size(); number += kEveryRow) {
+    const Row& row = rows[number];
+    const Said said = Do(Question(row));
+    CAPTURE(row.at("case"));
+    REQUIRE_MESSAGE(said.exit_code % 3 == 0, said.err);
+    const auto percent = [&](const char* level) {
+      return 100 * (std::stod(row.at(level)) / static_cast<double>(PeakIn(said.out, level)) - 1);
+    };
+    const double more = percent("requested");
+    least = std::min(least, more);
+    most = std::max(most, more);
+    char shown[160];
+    std::snprintf(shown, sizeof shown, "%-64s %7.3f  %7.3f\n", row.at("case").c_str(), more, percent("reserved"));
+    text += shown;
+  }
+  char last[160];
+  std::snprintf(last, sizeof last, "\n%zu steps: padding requested %.1f to %.1f %% more\n", rows.size(), least, most);
+  if (kEveryRow == 1) CheckWhole("padded", text + last);
 }
 
 // "qwen3-0.6b static 2 sequence=512 new=32": what the cache holds in the end, read at once. The last token is not kept.

@@ -286,8 +286,8 @@ class Programs(unittest.TestCase):
             def forward(self, x):
                 raise AssertionError("it ran")
 
-        with self.assertRaisesRegex(vramplan.UsageError, "h100-pcie, h100-sxm or h100-nvl"):
-            vramplan.fit(Runs(), torch.zeros(2, 8), gpu="h100")
+        with self.assertRaisesRegex(vramplan.UsageError, "a100-40gb or a100-80gb"):
+            vramplan.fit(Runs(), torch.zeros(2, 8), gpu="a100")
 
     def test_a_model_in_halves_has_the_types_of_autocast(self):
         model = nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 8)).bfloat16()

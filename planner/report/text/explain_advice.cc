@@ -1,6 +1,7 @@
 #include "planner/report/text/explain_advice.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "planner/report/writing/numbers.h"
 
@@ -56,7 +57,7 @@ std::string HelpsText(const Failure& failure) {
 }
 
 // Where it is known which tensor a request is for, a smaller one is to be looked at, too.
-constexpr int64_t kKnownShare = 8;
+constexpr int64_t kKnownShare = 16;
 
 bool IsLarge(const OutOfMemory& message) {
   const int64_t share = message.failure.requester == Requester::kUnknown ? kLargeShare : kKnownShare;
@@ -86,6 +87,8 @@ std::string OfRequester(Requester requester) {
 std::string SmallerText(const ExplainReport& report) {
   if (HasOwnAdvice(report.message.failure.part)) return HelpsText(report.message.failure);
   const bool trains = !report.step || report.step->head.mode == Mode::kTrain;
+  // What makes the rest of a step smaller leaves a large request as it is.
+  if (IsLarge(report.message)) return "what helps besides: a smaller batch, smaller inputs, or a lower precision";
   return trains ? "what helps: a smaller batch, a lower precision, checkpointed modules, or a smaller optimizer state"
                 : "what helps: a smaller batch, smaller inputs, or a lower precision";
 }
@@ -141,10 +144,11 @@ std::string BeyondText(const OutOfMemory& message) {
   if (const std::string requester = OfRequester(message.failure.requester); !requester.empty()) return requester;
   const bool is_alone = message.allocated && message.tried && *message.allocated * kNearlyAlone <= *message.tried;
   if (is_alone)
-    return "hardly anything else was there: a shape or a count is a mistake, or the card is smaller than it should be "
-           "(another one, a slice of it)";
-  return "the batch is far too large, attention makes a score matrix over all positions, or a shape is a mistake "
-         "(a broadcast, indices out of range)";
+    return "hardly anything else was there: a shape is a mistake (a broadcast, indices out of range), this one "
+           "operator "
+           "takes too much at once (points, pixels, pairs: in parts), or the card is another one, or a slice of it";
+  return "the batch is far too large, attention makes a score matrix over all positions (a fused or split kernel keeps "
+         "none), or a shape is a mistake (a broadcast, indices out of range)";
 }
 
 std::string PiecesAdvice(const OutOfMemory& message) {
@@ -154,6 +158,8 @@ std::string PiecesAdvice(const OutOfMemory& message) {
   const std::string fixed =
       "what helps: inputs with a few fixed sizes, and torch.cuda.empty_cache() between parts that need other sizes; ";
   if (message.no_expandable) return fixed + "expandable segments do not work there";
+  if (message.failure.before_1_9)
+    return fixed + "a newer PyTorch (this one is older than 1.9, and no setting of its allocator helps)";
   const std::string variable =
       "PYTORCH_" + std::string(message.backend.empty() ? "CUDA" : message.backend) + "_ALLOC_CONF=";
   if (message.before_2_1)
@@ -163,6 +169,17 @@ std::string PiecesAdvice(const OutOfMemory& message) {
   return variable +
          "expandable_segments:True lets PyTorch combine free pieces; inputs with a few fixed sizes cause "
          "less fragmentation";
+}
+
+// Of processes that a launcher started one after the other.
+bool AreNeighbours(const OutOfMemory& message) {
+  constexpr int64_t kMostApart = 4;  // threads and data loaders' workers take numbers, too
+  std::vector<int64_t> pids;
+  for (const OutOfMemoryProcess& process : message.processes)
+    if (!process.own) pids.push_back(process.pid);
+  std::ranges::sort(pids);
+  if (pids.size() < 2) return false;
+  return std::ranges::adjacent_find(pids, [](int64_t a, int64_t b) { return b - a > kMostApart; }) == pids.end();
 }
 
 std::string RefusedText(const OutOfMemory& message) {
@@ -196,7 +213,9 @@ std::string LargeText(const ExplainReport& report) {
   if (!IsLarge(message) || message.kind == "vllm") return "";
   const std::string requester = OfRequester(message.failure.requester);
   return "this one request is " + PartText(*message.tried, *message.capacity) + " of the card" +
-         (requester.empty() ? ": the line that makes this tensor is the one to change" : ": " + requester);
+         (requester.empty()
+              ? ": the line that makes this tensor is the one to change (a broadcast, or too much at once)"
+              : ": " + requester);
 }
 
 std::string AdviceText(const ExplainReport& report) {
@@ -224,7 +243,7 @@ std::string AdviceText(const ExplainReport& report) {
     case OutOfMemoryCause::kPagedOut:
       return "paged memory is slow, and Windows gives at most about half of the host's RAM; \"CUDA - Sysmem Fallback "
              "Policy\" in NVIDIA's control panel turns paging off; a step that should run at full speed must fit the "
-             "card itself";
+             "card itself: smaller inputs or fewer at once, a lower precision, data that stays on the CPU";
     case OutOfMemoryCause::kLimit:
       if (message.kind != "pytorch" || !message.remark.empty()) return "";
       return "set_per_process_memory_fraction, or per_process_memory_fraction in PYTORCH_CUDA_ALLOC_CONF, set this "
@@ -235,6 +254,9 @@ std::string AdviceText(const ExplainReport& report) {
     case OutOfMemoryCause::kFragmentation:
       return PiecesAdvice(message);
     case OutOfMemoryCause::kOthers:
+      if (AreNeighbours(message))
+        return "they are ranks of the same run, most likely (the numbers of the processes follow each other): "
+               "torch.cuda.set_device(local_rank) before anything else on the card, and tensors on that device";
       return std::string(ListerOf(message.backend)) +
              " and vramplan probe name them; a run that died may still hold its memory";
     case OutOfMemoryCause::kUnnamed:

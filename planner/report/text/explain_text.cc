@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "graph/base/text_table.h"
@@ -62,8 +63,8 @@ std::string FullText(const ExplainReport& report) {
   const OutOfMemory& message = report.message;
   if (message.total && message.capacity) return "one compiled program takes " + ToString(*message.total) + " in all";
   if (HadPieces(report))
-    return "the card is full but for " + OrSome(report.shares.unallocated) + " in pieces" +
-           (message.free > Bytes() ? " and " + OrSome(message.free) + " that are free" : "");
+    return "only " + (message.free > Bytes() ? OrSome(message.free) + " are free, and " : "") +
+           OrSome(report.shares.unallocated) + " lie unused in pieces";
   const std::string need = std::string(SubjectOf(message.failure.part)) +
                            (message.pool.empty() ? " needs more than the card has" : " needs more than that");
   if (!message.capacity && message.free) return "and " + ToString(*message.free) + " were free";
@@ -171,9 +172,8 @@ std::vector<std::string> Remarks(const ExplainReport& report) {
   if (const std::string segment = SegmentText(message); !segment.empty()) lines.push_back(segment);
   if (HadPieces(report) && !message.no_expandable && !message.before_2_1)
     lines.emplace_back(
-        "expandable_segments:True in PYTORCH_CUDA_ALLOC_CONF would have found room for this request; what comes after "
-        "it "
-        "may not fit");
+        "expandable_segments:True in PYTORCH_CUDA_ALLOC_CONF may have found room for this request; what comes after "
+        "it may not fit");
   std::string parts;
   for (const OutOfMemoryPart& part : message.parts)
     parts += (parts.empty() ? "" : ", ") + ToString(part.bytes) + " " + std::string(part.name);
@@ -212,8 +212,9 @@ std::vector<std::string> Remarks(const ExplainReport& report) {
     lines.push_back("the process held " + ToString(*message.outside) +
                     " outside PyTorch's allocator: the CUDA context, kernels and libraries" +
                     (*message.outside > kMostOfCard ? ", such as NCCL and captured graphs"
+                     : !report.step                 ? ""
                                                     : " (--context " + std::to_string(message.outside->count() >> 20) +
-                                                          "MiB; --save keeps it for this card)"));
+                                          "MiB; --save keeps it for this card)"));
   return lines;
 }
 
@@ -305,6 +306,13 @@ std::vector<ShareRow> ShareRows(const ExplainReport& report) {
   return rows;
 }
 
+// Where a model may say more: its step is what filled the card, or tried to.
+bool AsksForModel(const ExplainReport& report) {
+  using enum OutOfMemoryCause;
+  constexpr std::array kOfStep{kFull, kFragmentation, kBeyondCard, kPagedOut};
+  return report.message.kind == "pytorch" && std::ranges::find(kOfStep, report.cause) != kOfStep.end();
+}
+
 std::string PrintExplain(const ExplainReport& report, const Style& style) {
   std::string text = ExplainVerdictLine(report) + "\n";
   const auto line = [&](const std::string& said) {
@@ -325,7 +333,7 @@ std::string PrintExplain(const ExplainReport& report, const Style& style) {
       line("with what the message says: " + report.served->verdict);
       text += "  what to ask: " + report.served->command + "\n";  // never wrapped: it is there to be pasted
     }
-  } else if (!report.step && message.place == MemoryPlace::kCard) {
+  } else if (!report.step && AsksForModel(report)) {
     line(
         "--model FILE.onnx, or a name such as llama-3.1-8b, tells which request of the model's step failed, and what "
         "fits on that card");

@@ -1,7 +1,7 @@
 """measure.py PROGRAM: what named models ask for when a plain script trains them (tests/pretend/torch/named.py, and denoise.py for
 those of diffusers), and when it generates, on a pretend H200.
 
-Writes rows.csv and generate.csv beside it: the arguments of the script, the version of torch, and the three peaks of the last step, or
+Writes rows.csv, padded.csv and generate.csv beside it: the arguments of the script, the version of torch, and the three peaks of the last step, or
 of the run. Rows that are there already for this version stay; delete them to measure anew.
 """
 import csv
@@ -99,6 +99,12 @@ qwen3-1.7b qlora 1 sequence=512 liger|mistral-7b-v0.3 qlora 2 sequence=512 check
 gemma-2b full 1 sequence=128 checkpoint liger|gemma-2-2b lora 1 sequence=256 liger|gemma-3-270m full 4 sequence=256 liger|gemma-3-270m amp 2 sequence=128 liger|olmo-2-1b full 1 sequence=256 liger
 llama-3.1-8b lora 1 sequence=2048 checkpoint liger|llama-3.1-8b lora 1 sequence=2048 liger|llama-3.2-1b full 8 sequence=1024 liger|qwen2.5-0.5b amp 8 sequence=1024 liger|gemma-2-2b lora-amp 2 sequence=512 bf16 checkpoint liger
 """
+PADDED = """
+llama-3.2-1b full 2 sequence=1024 padded|llama-3.2-1b lora 4 sequence=2048 padded|llama-3.2-1b lora 4 sequence=2048 checkpoint padded|llama-3.2-1b lora-amp 4 sequence=512 bf16 padded
+llama-3.1-8b lora 2 sequence=1024 padded|qwen2.5-0.5b lora-amp 8 sequence=1024 padded|qwen3-0.6b lora 4 sequence=512 padded|mistral-7b-v0.3 lora 2 sequence=512 padded|gemma-2-2b lora 2 sequence=512 padded
+phi-3-mini-4k lora 2 sequence=1024 padded on=qkv_proj+o_proj|gpt2 amp 8 sequence=1024 padded|pythia-410m amp 4 sequence=512 padded|opt-1.3b lora 2 sequence=512 padded
+bert-base-uncased amp 16 sequence=512 padded|roberta-base full 8 sequence=256 padded|modernbert-base full 4 sequence=512 padded|t5-base amp 4 sequence=256 target=64 padded|llama-3.2-1b qlora 2 sequence=512 checkpoint padded
+"""
 GENERATED = """
 qwen3-0.6b generate 1 sequence=512 new=1|llama-3.2-1b generate 1 sequence=2048 new=1|gpt2 generate 1 sequence=256 new=1
 qwen3-0.6b generate 2 sequence=512 new=1|gemma-3-270m generate 3 sequence=256 new=1|pythia-160m generate 4 sequence=256 new=1|deepseek-v2-lite generate 2 sequence=256 new=1
@@ -113,7 +119,7 @@ scripts = here.parents[1] / "pretend/torch"
 table = here.parents[2] / "models/architectures/names.jsonl"
 denoisers = {row["name"] for row in map(json.loads, table.read_text().splitlines()) if "_class_name" in row["config"]}
 version = subprocess.run([sys.executable, "-c", "import torch; print(torch.__version__.split('+')[0])"], capture_output=True, text=True).stdout.strip()
-for file, cases in (("rows.csv", CASES), ("generate.csv", GENERATED)):
+for file, cases in (("rows.csv", CASES), ("padded.csv", PADDED), ("generate.csv", GENERATED)):
     rows = list(csv.DictReader((here / file).open())) if (here / file).exists() else []
     for case in cases.replace("\n", "|").split("|"):
         if not case or any(row["case"] == case and row["torch"] == version for row in rows):

@@ -57,8 +57,8 @@ TEST_CASE("explain: the first line is the whole verdict, however narrow the term
   const testing::ScopedVariable narrow("COLUMNS", "40");
   const std::string text = Answer(kFull, "");
   CHECK(text.starts_with(
-      "out of memory on card 0 of 14.56 GiB: 624.00 MiB more did not fit, the card is full but for 352.00 MiB in "
-      "pieces and 437.12 MiB that are free\n"));
+      "out of memory on card 0 of 14.56 GiB: 624.00 MiB more did not fit, only 437.12 MiB are free, and 352.00 "
+      "MiB lie unused in pieces\n"));
 }
 
 // The answer as one line.
@@ -105,7 +105,8 @@ TEST_CASE("explain: what is said of each cause") {
        "free. Process 9 has 53.16 GiB memory in use. Of the allocated memory 11.97 GiB is allocated by PyTorch, and "
        "40.69 GiB is reserved by PyTorch but unallocated.",
        "though 40.69 GiB lie unused between live tensors, in pieces that are too small one by one: fragmentation "
-       "this one request is 44.9 % of the card: the line that makes this tensor is the one to change "
+       "this one request is 44.9 % of the card: the line that makes this tensor is the one to change (a broadcast, or "
+       "too much at once) "
        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets PyTorch combine free pieces; inputs with a few fixed "
        "sizes cause less fragmentation process 9 is this one"},
       {"HIP out of memory. Tried to allocate 432.00 MiB. GPU 0 has a total capacity of 15.92 GiB of which 7.12 GiB is "
@@ -124,11 +125,11 @@ TEST_CASE("explain: what is said of each cause") {
        "other libraries), or other processes"},
       {"CUDA out of memory. Tried to allocate 244.12 MiB (GPU 0; 5.94 GiB total capacity; 4.82 GiB already allocated; "
        "48.44 MiB free; 207.58 MiB cached)",
-       "the card is full but for 207.58 MiB in pieces and 48.44 MiB that are free what helps: a smaller batch"},
+       "only 48.44 MiB are free, and 207.58 MiB lie unused in pieces what helps: a smaller batch"},
       {"CUDA out of memory. Tried to allocate 600.00 MiB. GPU 0 has a total capacity of 16.00 GiB of which 100.00 MiB "
        "is free. Including non-PyTorch memory, this process has 15.90 GiB memory in use. Of the allocated memory 15.00 "
        "GiB is allocated by PyTorch, and 550.00 MiB is reserved by PyTorch but unallocated.",
-       "expandable_segments:True in PYTORCH_CUDA_ALLOC_CONF would have found room for this request"},
+       "expandable_segments:True in PYTORCH_CUDA_ALLOC_CONF may have found room for this request"},
       {"line 3, in attend\n y = scaled_dot_product_attention(q, k, v)\nRuntimeError: CUDA out of memory. Tried to "
        "allocate 4.00 GiB (GPU 0; 14.76 GiB total capacity; 10.00 GiB already allocated; 500.00 MiB free; 10.10 GiB "
        "reserved in total by PyTorch)",
@@ -147,7 +148,8 @@ TEST_CASE("explain: what is said of each cause") {
        "Tried to allocate 13.98 GiB. GPU 0 has a total capacity of 14.75 GiB of which 13.00 GiB is free. Of the "
        "allocated "
        "memory 1.00 GiB is allocated by PyTorch, and 100.00 MiB is reserved by PyTorch but unallocated.",
-       "the line that makes this tensor is the one to change what helps: fewer inputs at once (a loader in place of "
+       "the line that makes this tensor is the one to change (a broadcast, or too much at once) what helps: fewer "
+       "inputs at once (a loader in place of "
        "the "
        "whole set)"},
       {"ValueError: Free memory on device (3.22/4.0 GiB) on startup is less than desired GPU memory utilization (0.9, "
@@ -168,7 +170,27 @@ TEST_CASE("explain: what is said of each cause") {
       {"CUDA out of memory. Tried to allocate 30.00 GiB. GPU 0 has a total capacity of 24.00 GiB of which 23.00 GiB is "
        "free. Of the allocated memory 64.00 MiB is allocated by PyTorch, and 0 bytes is reserved by PyTorch but "
        "unallocated.",
-       "hardly anything else was there: a shape or a count is a mistake"},
+       "hardly anything else was there: a shape is a mistake (a broadcast, indices out of range), this one operator "
+       "takes "
+       "too much at once"},
+      // Ranks that all took the first card.
+      {"CUDA out of memory. Tried to allocate 30.00 MiB. GPU 0 has a total capacity of 79.32 GiB of which 6.88 MiB is "
+       "free. Process 1103 has 9.89 GiB memory in use. Process 1102 has 35.03 GiB memory in use. Process 1104 has "
+       "23.79 "
+       "GiB memory in use. Including non-PyTorch memory, this process has 10.58 GiB memory in use. Of the allocated "
+       "memory 9.56 GiB is allocated by PyTorch, and 534.22 MiB is reserved by PyTorch but unallocated.",
+       "other processes hold 68.71 GiB of the card they are ranks of the same run, most likely"},
+      // Cut off before what the process holds: nobody is blamed.
+      {"  File \"t.py\", line 3, in go\n    optimizer.step()\ntorch.OutOfMemoryError: CUDA out of memory. Tried to "
+       "allocate 130.00 MiB. GPU 0 has a total capacity of 94.99 GiB of which 87.19 MiB is free.",
+       "it failed in the optimizer's step (t.py:3, in go) what helps: a smaller optimizer state"},
+      {"  File \"/x/torch/tensor.py\", line 185, in backward\nRuntimeError: CUDA out of memory. Tried to allocate 1.71 "
+       "GiB (GPU 0; 31.72 GiB total capacity; 20.00 GiB already allocated; 1.00 GiB free; 25.50 GiB reserved in total "
+       "by PyTorch)",
+       "a newer PyTorch (this one is older than 1.9, and no setting of its allocator helps)"},
+      {"CUDA out of memory. Tried to allocate 7.00 GiB (GPU 0; 23.67 GiB total capacity; 20.00 GiB already allocated; "
+       "2.00 GiB free; 20.20 GiB reserved in total by PyTorch)",
+       "(a broadcast, or too much at once) what helps besides: a smaller batch, smaller inputs, or a lower precision"},
       {"CUDA out of memory. Tried to allocate more than 1EB memory.", "1 EiB more did not fit, which no machine has"},
       {"RuntimeError: DataLoader worker (pid 4131) is killed by signal: Killed.", "host memory ran out, most likely"},
       {"The model's max seq len (4096) is larger than the maximum number of tokens that can be stored in KV cache "

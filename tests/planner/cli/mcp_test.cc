@@ -133,8 +133,8 @@ TEST_CASE("mcp: options are named as the fields of the tool") {
   const struct {
     const char *tool, *said, *told;
   } rows[] = {
-      {"fit", "--gpu: \"h100\" is ambiguous (hint: type --gpu h100-pcie)",
-       "gpu: \"h100\" is ambiguous (hint: give gpu h100-pcie)"},
+      {"fit", "--gpu: \"a100\" is ambiguous (hint: type --gpu a100-40gb)",
+       "gpu: \"a100\" is ambiguous (hint: give gpu a100-40gb)"},
       {"fit", "type --clip-grad-norm 1, or --gpu-memory 8GiB", "give options.clip_grad_norm 1, or gpu_memory 8GiB"},
       {"fit", "with --lora 16 --checkpoint all it fits", "with lora 16 checkpoint all it fits"},
       {"plan", "--lora 16 --checkpoint all", "lora 16 --checkpoint all"},  // plan chooses these

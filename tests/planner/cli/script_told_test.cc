@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <regex>
 #include <string>
 
@@ -69,6 +71,11 @@ TEST_CASE("what does not fit is run once more on a card that is never full") {
   CHECK(said.exit_code == 3);
   const std::string text = OnOneLine(said.out);
   CHECK(text.find("on a card that is never full it takes 1.09 GiB") != std::string::npos);
+  // With --until-exit that run goes to its end, too.
+  const ScratchFile steps("steps");
+  Run("--gpu-memory 2000000000B --until-exit", {"", "", "echo $VRAMPLAN_STEPS >>" + steps.path() + "\n" + script});
+  std::ifstream told(steps.path());
+  CHECK(std::string(std::istreambuf_iterator<char>(told), {}) == "0\n0\n");
   // Its record is that of the second run, and says the same of every card.
   const std::string matrix = OnOneLine(Do("fit " + record.path() + " --gpu all").out);
   const std::string holds = "the smallest card that holds it: ", smallest = "the smallest is ";

@@ -77,6 +77,19 @@ TEST_CASE("out-of-memory messages: the traceback says in which part of the run")
       // Code that inductor wrote is nobody's own.
       {RunPart::kUnknown, "", "  File \"/tmp/torchinductor_me/ab/cab.py\", line 15, in call\n"},
       {RunPart::kUnknown, "", ""},
+      // A state that is read is no step.
+      {RunPart::kLoading, "train.py:7, in epoch",
+       own + kTorch + "optim/optimizer.py\", line 170, in load_state_dict\n"},
+      // Lightning's forwards and backwards run below a step.
+      {RunPart::kForward, "net.py:3, in training_step",
+       own + kTorch +
+           "optim/adam.py\", line 66, in step\n  File \"/py/site-packages/pytorch_lightning/loop.py\", line 9, in "
+           "closure\n  File \"net.py\", line 3, in training_step\n" +
+           kTorch + "nn/functional.py\", line 9, in relu\n"},
+      {RunPart::kOptimizer, "train.py:7, in epoch",
+       own + "  File \"/py/site-packages/pytorch_lightning/loop.py\", line 9, in closure\n" + kTorch +
+           "optim/adam.py\", line 66, in step\n"},
+      {RunPart::kForward, "net.py:3, in forward", own + "  File \"net.py\", line 3, in forward\n"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.frames);
@@ -92,7 +105,13 @@ TEST_CASE("out-of-memory messages: the traceback says in which part of the run")
   const std::string behind =
       kRaised + "Traceback (most recent call last):\n" + own + kTorch + "optim/sgd.py\", line 9, in step\n";
   CHECK(ReadOutOfMemory("log", behind + kRaised)->failure.part == RunPart::kOptimizer);
+  CHECK(ReadOutOfMemory("log", behind)->failure.part == RunPart::kOptimizer);
   CHECK(ReadOutOfMemory("log", behind + "CalledProcessError: exit status 1")->failure == Failure());
+  CHECK(ReadOutOfMemory("log", behind + "CUDA out of memory. Tried to allocate 3.00 GiB.")->failure == Failure());
+  // VS Code shows the innermost frame first.
+  const std::string studio = "Exception has occurred: RuntimeError\nCUDA out of memory. Tried to allocate 2.00 GiB\n";
+  const std::string reversed = "  File \"net.py\", line 3, in forward\n  File \"train.py\", line 9, in main\n";
+  CHECK(ReadOutOfMemory("log", studio + reversed)->failure.at == "net.py:3, in forward");
   // An older traceback is none of it.
   const std::string older = "Traceback (most recent call last):\n" + own + kTorch +
                             "_tensor.py\", line 625, in backward\nValueError: x\nTraceback (most recent call last):\n" +

@@ -60,6 +60,9 @@ TEST_CASE("cards by the names that people and tools write") {
       {"g6", "l4"},
       {"p3", "v100-16gb"},
       {"colab-t4", "t4"},
+      {"h100", "h100-sxm"},
+      {"NVIDIA H100", "h100-sxm"},
+      {"h100-80gb", "h100-sxm"},
       {"AMD Instinct MI300X", "mi300x"},
   };
   for (const Row& row : kRows) {
@@ -78,7 +81,6 @@ TEST_CASE("ambiguous names are refused with the choices, unknown ones with the n
       {"a100", "--gpu: \"a100\" is ambiguous: it can be a100-40gb or a100-80gb (hint: type --gpu a100-40gb)"},
       {"RTX 3080",
        "--gpu: \"RTX 3080\" is ambiguous: it can be rtx-3080-10gb or rtx-3080-12gb (hint: type --gpu rtx-3080-10gb)"},
-      {"h100", "--gpu: \"h100\" is ambiguous: it can be h100-pcie, h100-sxm or h100-nvl (hint: type --gpu h100-pcie)"},
       {"v100", "--gpu: \"v100\" is ambiguous: it can be v100-16gb or v100-32gb (hint: type --gpu v100-16gb)"},
       {"rtx 3091", "--gpu: \"rtx 3091\" is not in the catalogue (hint: did you mean rtx-3090?)"},
       {"banana",

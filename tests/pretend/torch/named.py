@@ -1,4 +1,4 @@
-"""named.py NAME METHOD BATCH [sequence=N] [target=N] [image=N] [new=N] [checkpoint] [bf16|fp32] [on=MODULES] [liger]: a model of
+"""named.py NAME METHOD BATCH [sequence=N] [target=N] [image=N] [new=N] [checkpoint] [bf16|fp32] [on=MODULES] [liger] [padded]: a model of
 models/architectures/names.jsonl at its real size, with random weights, as a plain script trains it.
 
 METHOD is full (the weights in the type of its configuration, and AdamW), lora (peft's r=16 beside them, on MODULES, as q_proj+v_proj,
@@ -7,7 +7,8 @@ int8-lora and int8-lora-bf16 (the same in eight bits), lora-dora or qlora-dora (
 autocast, with fp32 weights unless bf16 is said), ddp or fsdp2 (full, over the ranks that there are), zero1, zero2 or zero3 (that by
 DeepSpeed, with its defaults; zero1-bf16: all weights made so; lora-zero2: adapters alone), infer (forwards under no_grad), nf4 or int8
 (that with packed weights), generate (`new` more tokens, or 32), static or static-eager (that with a cache that is allocated whole, which
-generate() compiles its later forwards for, or not). liger is TrainingArguments(use_liger_kernel=True). Needs transformers, peft
+generate() compiles its later forwards for, or not). liger is TrainingArguments(use_liger_kernel=True);
+padded: the first sequence is half as long as the others. Needs transformers, peft
 for adapters, bitsandbytes for packed weights, deepspeed for its stages, and liger-kernel for its kernels.
 """
 import json
@@ -32,7 +33,8 @@ torch.manual_seed(0)
 packs = method.startswith(("qlora", "nf4", "int8"))
 torch.set_default_dtype(asked or (torch.float32 if method.endswith("amp") and not packs else stored))
 generates = method in ("generate", "static", "static-eager")
-loads = packs or generates or method == "infer"  # no head that is made and then tied is the most that a forward alone takes
+shards = method == "fsdp2"  # what is made whole on the card before leaves segments that no shard fills
+loads = packs or generates or shards or method == "infer"  # no head that is made and then tied is the most that a forward alone takes
 with torch.device("meta" if loads else "cuda"):
     config = transformers.AutoConfig.for_model(settings.pop("model_type"), **settings)
     model = getattr(transformers, title)(config)
@@ -93,7 +95,7 @@ def load_packed():
 
 if packs:
     load_packed()
-elif loads:
+elif loads and not shards:
     load()
 trains = not generates and method not in ("infer", "nf4", "int8")
 if title.endswith("ImageClassification"):
@@ -108,6 +110,8 @@ elif title.startswith("Whisper"):
 else:
     data = {"input_ids": words(lengths["sequence"])}
     data["attention_mask"] = torch.ones_like(data["input_ids"])
+    if "padded" in sys.argv:
+        data["attention_mask"][0, lengths["sequence"] // 2:] = 0
 writes = title.endswith("ForConditionalGeneration") and config.is_encoder_decoder
 if writes:
     data["labels" if trains else "decoder_input_ids"] = words(lengths["target"])
@@ -150,13 +154,14 @@ if method in ("ddp", "fsdp2"):
     torch.distributed.init_process_group("nccl")
 if method == "ddp":
     model = torch.nn.parallel.DistributedDataParallel(model)
-if method == "fsdp2":
+if shards:
     from torch.distributed.fsdp import fully_shard
 
     for module in model.modules():
         if type(module).__name__ in model._no_split_modules and "Embeddings" not in type(module).__name__:
             fully_shard(module)
     fully_shard(model)
+    model.to_empty(device="cuda")
 optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-5)
 if "zero" in method:
     import deepspeed
