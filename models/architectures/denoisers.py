@@ -1,7 +1,8 @@
 """The models of diffusers that make.py records, with the losses of diffusers' training scripts.
 
-examples/text_to_image/train_text_to_image(_lora)(_sdxl).py and examples/dreambooth/train_dreambooth_lora_(sd3|flux).py (diffusers
-0.42): noise is added to latents, the model says what was added, and a squared error in fp32 is the loss.
+examples/text_to_image/train_text_to_image(_lora)(_sdxl).py, examples/research_projects/pixart/train_pixart_controlnet_hf.py and
+examples/dreambooth/train_dreambooth_lora_(sd3|flux).py (diffusers 0.42): noise is added to latents, the model says what was added, and a
+squared error in fp32 is the loss.
 """
 from __future__ import annotations
 
@@ -69,7 +70,7 @@ def flow_error(target: Any, prediction: torch.Tensor) -> Any:
     """The loss of the scripts of SD3 and Flux, with their default weighting, "none"."""
     if target is None:
         return prediction
-    weighting = torch.ones_like(target[:, :1, :1, :1])
+    weighting = torch.ones_like(target[(slice(None), *[slice(1)] * (target.dim() - 1))])
     each = torch.mean((weighting.float() * (prediction.float() - target.float()) ** 2).reshape(target.shape[0], -1), 1)
     return (each.mean(),)
 
@@ -197,7 +198,57 @@ def flowing(config: Any, batch: int, lengths: dict[str, int], mode: str) -> dict
     return {**inputs, "target": torch.zeros(batch, 16, rows, columns)} if mode == "train" else inputs
 
 
+class Wan(Denoiser):
+    """No script of diffusers trains it: the loss is that of its other flow models."""
+
+    def step(self: Any, hidden_states, timestep, encoder_hidden_states, target=None):  # type: ignore[no-untyped-def]
+        made = diffusers.WanTransformer3DModel.forward(self, hidden_states, timestep, encoder_hidden_states, return_dict=False)[0]
+        return flow_error(target, made)
+
+
+class PixArt(Denoiser):
+    """The model says the variance too, and the loss takes the noise alone, as examples/research_projects/pixart does."""
+
+    def step(self: Any, hidden_states, timestep, encoder_hidden_states, encoder_attention_mask, target=None):  # type: ignore[no-untyped-def]
+        made = diffusers.PixArtTransformer2DModel.forward(
+            self, hidden_states, encoder_hidden_states=encoder_hidden_states, encoder_attention_mask=encoder_attention_mask, timestep=timestep,
+            added_cond_kwargs={"resolution": None, "aspect_ratio": None}, return_dict=False)[0]
+        return made if target is None else squared_error(self, target, made.chunk(2, dim=1)[0])
+
+
+def wan_settings(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
+    drawn = random.sample(PRIMES, 5)
+    settings = {"num_layers": (4, 5, 6, 4, 7)[number], "num_attention_heads": (3, 5, 7, 11, 13)[number], "ffn_dim": 6 * drawn[0], "freq_dim": 2 * drawn[1],
+                "text_dim": 5 * drawn[2], "in_channels": 16 + drawn[3]}
+    return settings, {"frames": 4 * (5, 7, 11, 13, 9)[number] + 1, "height": 16 * (17, 19, 23, 29, 31)[number], "width": 16 * (37, 41, 43, 47, 53)[number], "text": drawn[4]}
+
+
+def filmed(config: Any, batch: int, lengths: dict[str, int], mode: str) -> dict[str, Any]:
+    """What Wan is given: the first picture is a frame of latents, and each whole four behind it (AutoencoderKLWan._encode)."""
+    latents = (lengths["frames"] - 1) // 4 + 1, lengths["height"] // LATENT, lengths["width"] // LATENT
+    inputs = {"hidden_states": torch.zeros(batch, config.in_channels, *latents), "timestep": torch.zeros(batch),
+              "encoder_hidden_states": torch.zeros(batch, lengths["text"], config.text_dim)}
+    return {**inputs, "target": torch.zeros(batch, config.out_channels, *latents)} if mode == "train" else inputs
+
+
+def pixart_settings(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
+    drawn = random.sample(PRIMES, 4)
+    heads, width = (3, 5, 7, 11, 13)[number], 4 * drawn[0]
+    settings = {"num_layers": (4, 5, 6, 4, 7)[number], "num_attention_heads": heads, "attention_head_dim": width, "cross_attention_dim": heads * width,
+                "caption_channels": 3 * drawn[1], "sample_size": 2 * drawn[2]}
+    return settings, {"text": drawn[3]}
+
+
+def captions(config: Any, batch: int, lengths: dict[str, int], mode: str) -> dict[str, Any]:
+    """What PixArt is given, of pictures of the size that its positions are for."""
+    latents = torch.zeros(batch, config.in_channels, config.sample_size, config.sample_size)
+    inputs = {"hidden_states": latents, "timestep": torch.zeros(batch, dtype=torch.long),
+              "encoder_hidden_states": torch.zeros(batch, lengths["text"], config.caption_channels), "encoder_attention_mask": torch.ones(batch, lengths["text"], dtype=torch.long)}
+    return {**inputs, "target": latents.clone()} if mode == "train" else inputs
+
+
 SIDES = {"rows": "height/8", "rows_of_all": "16*rows", "columns": "width/8", "tile_rows": "height/16", "tile_columns": "width/16"}
+OF_ATTENTION = ("to_k", "to_q", "to_v", "to_out.0")
 OF_BOTH = ("attn.to_k", "attn.to_q", "attn.to_v", "attn.to_out.0", "attn.add_k_proj", "attn.add_q_proj", "attn.add_v_proj", "attn.to_add_out")
 OF_FLUX = (*OF_BOTH, "ff.net.0.proj", "ff.net.2", "ff_context.net.0.proj", "ff_context.net.2")
 FLOWS: dict[str, Any] = {"dims": {"height": 1024, "width": 1024, "text": 154}, "unnamed": ("height", "width", "left_over", "beside", "largest_side", "rope_width", "inner_width"), "recordings": EVERYWHERE, "in_fp32": ("timestep", "guidance"), "wholes": multiples_of(32)}
@@ -218,4 +269,17 @@ FAMILIES = [
          requires={"in_channels": 64, "out_channels": None, "patch_size": 1, "axes_dims_rope_count": 3},
          let={**SIDES, "rope_width": "axes_dims_rope_0+axes_dims_rope_1+axes_dims_rope_2"}, relations=["equal attention_head_dim rope_width"],
          limits=(), lora=OF_FLUX, **{**FLOWS, "dims": {"height": 1024, "width": 1024, "text": 512}}),
+    Wan("wan", ("WanTransformer3DModel",), "WanTransformer3DModel", "", wan_settings, filmed, stacks=(("blocks", "num_layers"),),
+        requires={"patch_size_0": 1, "patch_size_1": 2, "patch_size_2": 2, "patch_size_count": 3, "attention_head_dim": 128, "out_channels": 16, "cross_attn_norm": True,
+                  "qk_norm": "rms_norm_across_heads", "image_dim": None, "added_kv_proj_dim": None, "rope_max_seq_len": 1024, "pos_embed_seq_len": None},
+        let={"rows": "height/8", "rows_of_all": "16*rows", "columns": "width/8", "tile_rows": "height/16", "tile_columns": "width/16", "less_one": "frames-1", "less_two": "frames-2", "less_three": "frames-3",
+             "latent_frames": "less_one/4+1 or less_two/4+1 or less_three/4+1 or frames/4",
+             "inner_width": "num_attention_heads*attention_head_dim", "longest_side": "16*rope_max_seq_len", "tiles": "tile_rows*tile_columns"},
+        dims={"frames": 81, "height": 480, "width": 832, "text": 512}, limits=(("height", "longest_side"), ("width", "longest_side")), wholes=("height/16", "width/16"),
+        lora=OF_ATTENTION, recordings=EVERYWHERE, in_fp32=("timestep",), unnamed=("height", "width", "frames", "less_one", "less_two", "less_three", "longest_side")),
+    PixArt("pixart", ("PixArtTransformer2DModel",), "PixArtTransformer2DModel", "", pixart_settings, captions, stacks=(("transformer_blocks", "num_layers"),),
+           requires={"in_channels": 4, "out_channels": 8, "dropout": 0.0, "attention_bias": True, "patch_size": 2, "activation_fn": "gelu-approximate", "upcast_attention": False,
+                     "norm_type": "ada_norm_single", "norm_elementwise_affine": False, "use_additional_conditions": False, "attention_type": "default"},
+           let={"inner_width": "num_attention_heads*attention_head_dim", "grid": "sample_size/2"}, relations=["equal cross_attention_dim inner_width"], wholes=("sample_size/2",),
+           dims={"text": 300}, limits=(), lora=OF_ATTENTION, recordings=EVERYWHERE),
 ]

@@ -52,6 +52,10 @@ sd-1.5 full 1|sd-1.5 amp 4 checkpoint|sd-1.5 amp-fp16 2|sd-1.5 lora-amp 2|sd-1.5
 sdxl amp 1|sdxl amp-fp16 2 checkpoint|sdxl lora-amp 1 checkpoint|sdxl lora-amp-fp16 2|sdxl lora-amp-fp16 4 checkpoint|sdxl lora-amp 1 height=1216 width=832|sdxl infer-bf16 2
 sd3-medium amp 1|sd3-medium lora-amp 1|sd3-medium lora-amp 4 checkpoint|sd3-medium lora-amp 2 height=512 width=768 text=333|flux-dev lora-amp 1 checkpoint|flux-dev lora-amp 1 height=512 width=512|flux-dev infer-bf16 1|flux-schnell lora-amp 2 height=768 width=768 checkpoint
 sd-2.1 lora-amp-fp16 2|sd3.5-large lora-amp 1 height=512 width=512 checkpoint
+wan2.1-t2v-1.3b full 1 frames=17|wan2.1-t2v-1.3b amp 1 frames=17 height=320 width=512|wan2.1-t2v-1.3b lora-amp 1 frames=49 checkpoint|wan2.1-t2v-1.3b lora-amp 2 frames=1 height=512 width=512
+wan2.1-t2v-1.3b full 1 frames=33 checkpoint|wan2.1-t2v-1.3b infer-bf16 1|wan2.2-i2v-a14b lora-amp 1 frames=17 checkpoint|wan2.1-t2v-14b infer-bf16 1 frames=33|wan2.1-t2v-1.3b infer-bf16 1 frames=20
+pixart-sigma full 1|pixart-sigma amp 4 checkpoint|pixart-sigma lora-amp 2|pixart-sigma lora-amp-fp16 2 checkpoint|pixart-sigma infer-bf16 4|pixart-alpha-512 full 4 text=120|pixart-sigma-512 amp-fp16 4
+flux-kontext-dev lora-amp 1 height=512 width=1024 checkpoint
 vit-base-patch16-224 full 8|vit-base-patch16-224 amp 16|vit-large-patch16-224 full 4
 olmo-2-1b full 1 sequence=256 checkpoint|pythia-160m full 4 sequence=256 checkpoint|t5-small full 8 sequence=256 target=64 checkpoint|mt5-small full 4 sequence=128 target=64 checkpoint
 flan-t5-base full 4 sequence=128 target=128 checkpoint|bart-base full 4 sequence=256 target=64 checkpoint|whisper-tiny full 4 target=64 checkpoint|bert-base-uncased full 8 sequence=128 checkpoint

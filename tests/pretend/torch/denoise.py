@@ -1,4 +1,4 @@
-"""denoise.py NAME METHOD BATCH [height=N] [width=N] [text=N] [checkpoint]: a model of diffusers of models/architectures/names.jsonl at its
+"""denoise.py NAME METHOD BATCH [height=N] [width=N] [frames=N] [text=N] [checkpoint]: a model of diffusers of models/architectures/names.jsonl at its
 real size, with random weights, as diffusers' training scripts run it (examples/text_to_image, examples/dreambooth).
 
 METHOD is full (fp32), amp (fp32 weights under bf16 autocast), amp-fp16 (with a GradScaler), lora-amp (a frozen base in bf16 and adapters
@@ -13,9 +13,13 @@ import torch
 name, method, batch = sys.argv[1], sys.argv[2], int(sys.argv[3])
 settings = known.rows()[name]["config"]
 title = settings.pop("_class_name")
-flux, sd3 = title.startswith("Flux"), title.startswith("SD3")
+flux, sd3, wan, pixart = (title.startswith(one) for one in ("Flux", "SD3", "Wan", "PixArt"))
 side = 8 * settings.get("sample_size", 128)
 lengths = {"height": side, "width": side, "text": 512 if flux else 154 if sd3 else 77}
+if wan:
+    lengths = {"height": 480, "width": 832, "frames": 81, "text": 512}
+if pixart:
+    lengths["text"] = 300
 lengths |= {k: int(v) for k, v in (word.split("=") for word in sys.argv[4:] if "=" in word)}
 half = torch.float16 if method.endswith("fp16") else torch.bfloat16
 halves = "lora" in method or method == "infer-bf16"
@@ -43,6 +47,14 @@ if flux:
         data["guidance"] = torch.ones(batch, device="cuda")
 elif sd3:
     data = {"hidden_states": given(16, rows, columns), "timestep": torch.rand(batch, device="cuda") * 1000, "encoder_hidden_states": given(lengths["text"], 4096), "pooled_projections": given(2048)}
+elif wan:
+    frames = (lengths["frames"] - 1) // 4 + 1
+    data = {"hidden_states": given(model.config.in_channels, frames, rows, columns), "timestep": torch.rand(batch, device="cuda") * 1000,
+            "encoder_hidden_states": given(lengths["text"], model.config.text_dim)}
+elif pixart:
+    data = {"hidden_states": given(4, rows, columns), "timestep": torch.zeros(batch, dtype=torch.long, device="cuda"),
+            "encoder_hidden_states": given(lengths["text"], model.config.caption_channels), "added_cond_kwargs": {"resolution": None, "aspect_ratio": None},
+            "encoder_attention_mask": torch.ones(batch, lengths["text"], dtype=torch.long, device="cuda")}
 else:
     data = {"sample": given(4, rows, columns), "timestep": torch.zeros(batch, dtype=torch.long, device="cuda"),
             "encoder_hidden_states": given(lengths["text"], model.config.cross_attention_dim)}
@@ -56,10 +68,10 @@ if method == "infer-bf16":
             out = model(**(data | {"timestep": data["timestep"] / 1000} if flux else data), return_dict=False)[0]
     sys.exit()
 
-target = given(16 if flux or sd3 else 4, rows, columns)
+target = given(16, frames, rows, columns) if wan else given(16 if flux or sd3 else 4, rows, columns)
 if "lora" in method:
     from diffusers.training_utils import cast_training_params
-    from peft import LoraConfig
+    from peft import LoraConfig, inject_adapter_in_model
 
     targets = ["to_k", "to_q", "to_v", "to_out.0"]
     if flux or sd3:
@@ -67,7 +79,11 @@ if "lora" in method:
     if flux:
         targets += ["ff.net.0.proj", "ff.net.2", "ff_context.net.0.proj", "ff_context.net.2"]
     model.requires_grad_(False)
-    model.add_adapter(LoraConfig(r=16, lora_alpha=16, init_lora_weights="gaussian", target_modules=targets))
+    adapters = LoraConfig(r=16, lora_alpha=16, init_lora_weights="gaussian", target_modules=targets)
+    if pixart:  # the class has no add_adapter, which calls this
+        inject_adapter_in_model(adapters, model)
+    else:
+        model.add_adapter(adapters)
     if half == torch.float16:
         cast_training_params(model, dtype=torch.float32)
 if "checkpoint" in sys.argv:
@@ -79,11 +95,13 @@ scaler = torch.amp.GradScaler(enabled=half == torch.float16)
 
 def loss_of():
     predicted = model(**(data | {"timestep": data["timestep"] / 1000} if flux else data), return_dict=False)[0]
-    if not flux and not sd3:
+    if pixart:
+        predicted = predicted.chunk(2, dim=1)[0]
+    if not flux and not sd3 and not wan:
         return torch.nn.functional.mse_loss(predicted.float(), target.float(), reduction="mean")
     if flux:
         predicted = diffusers.FluxPipeline._unpack_latents(predicted, lengths["height"], lengths["width"], 8)
-    weighting = torch.ones_like(target[:, :1, :1, :1])
+    weighting = torch.ones_like(target[(slice(None), *[slice(1)] * (target.dim() - 1))])
     return torch.mean((weighting.float() * (predicted.float() - target.float()) ** 2).reshape(batch, -1), 1).mean()
 
 
