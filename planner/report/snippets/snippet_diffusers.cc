@@ -101,7 +101,7 @@ Result<std::string> DiffusersCommand(const SnippetOf& of) {
     return denoiser && denoiser->of_class == one.of_class && denoiser->text_and_time == one.text_and_time;
   });
   if (script == Scripts().end()) {
-    return CannotSay("diffusers' example scripts train a named denoiser, not " + InQuotes(of.file),
+    return CannotSay("diffusers has no example script that trains " + InQuotes(of.file),
                      "name one, such as sd-1.5, sdxl, sd3-medium or flux-dev");
   }
   if (const Status trains = CheckScriptTrains(of, *script); !trains.ok()) return trains.error();
