@@ -63,7 +63,8 @@ struct Row {
   std::vector<std::pair<std::string, int64_t>> beside;
 };
 
-// The table, row by row until `wanted` says that it is enough. A row that is `as` an earlier one says what differs.
+// The table, row by row until `wanted` says that it is enough. A row that is `as` an earlier one says what differs:
+// objects are merged, and what else it gives, null too, stands for what was there.
 template <typename Wanted>
 std::optional<Row> RowWhere(const Wanted& wanted) {
   std::istringstream lines(ArchitectureData("names.jsonl"));
@@ -71,7 +72,7 @@ std::optional<Row> RowWhere(const Wanted& wanted) {
   for (std::string line; std::getline(lines, line);) {
     json said = json::parse(line), merged = json::object();
     if (const auto as = said.find("as"); as != said.end()) merged = earlier.at(*as);
-    merged.merge_patch(said);  // RFC 7396
+    merged.update(said, /*merge_objects=*/true);
     const json& row = earlier.insert_or_assign(merged["name"], std::move(merged)).first->second;
     const json& config = row["config"];
     const json& of_class = config.contains("_class_name") ? config["_class_name"] : config["architectures"][0];

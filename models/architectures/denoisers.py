@@ -272,7 +272,7 @@ FAMILIES = [
     Wan("wan", ("WanTransformer3DModel",), "WanTransformer3DModel", "", wan_settings, filmed, stacks=(("blocks", "num_layers"),),
         requires={"patch_size_0": 1, "patch_size_1": 2, "patch_size_2": 2, "patch_size_count": 3, "attention_head_dim": 128, "out_channels": 16, "cross_attn_norm": True,
                   "qk_norm": "rms_norm_across_heads", "image_dim": None, "added_kv_proj_dim": None, "rope_max_seq_len": 1024, "pos_embed_seq_len": None},
-        let={"rows": "height/8", "rows_of_all": "16*rows", "columns": "width/8", "tile_rows": "height/16", "tile_columns": "width/16", "less_one": "frames-1", "less_two": "frames-2", "less_three": "frames-3",
+        let={**SIDES, "less_one": "frames-1", "less_two": "frames-2", "less_three": "frames-3",
              "latent_frames": "less_one/4+1 or less_two/4+1 or less_three/4+1 or frames/4",
              "inner_width": "num_attention_heads*attention_head_dim", "longest_side": "16*rope_max_seq_len", "tiles": "tile_rows*tile_columns"},
         dims={"frames": 81, "height": 480, "width": 832, "text": 512}, limits=(("height", "longest_side"), ("width", "longest_side")), wholes=("height/16", "width/16"),

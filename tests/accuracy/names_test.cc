@@ -68,20 +68,31 @@ int64_t PeakIn(const std::string& json, const std::string& level) {
   return std::stoll(json.substr(json.find(key, json.find("\"peak\"")) + key.size()));
 }
 
-TEST_CASE("accuracy: named models, as plain scripts of transformers and peft train them") {
-  const std::vector<Row> rows = ReadCsv(DataFolder() + "/names/rows.csv");
-  REQUIRE(rows.size() >= 40);
-  std::string text = "ours - PyTorch's: requested in bytes, the others in percent\n\n";
-  int exact = 0, near = 0;
+double Ratio(const Said& said, const Row& row, const char* level) {
+  return static_cast<double>(PeakIn(said.out, level)) / std::stod(row.at(level));
+}
+
+// Asks about each row, or in a sanitized build every eighth. True: about each.
+template <typename Judge>
+bool AskAbout(const std::vector<Row>& rows, const Judge& judge) {
   constexpr size_t kEveryRow = EveryNth(8);
   for (size_t number = 0; number < rows.size(); number += kEveryRow) {
     const Row& row = rows[number];
     const Said said = Do(Question(row));
     CAPTURE(row.at("case"));
     REQUIRE_MESSAGE(said.exit_code % 3 == 0, said.err);
-    const auto percent = [&](const char* level) {
-      return 100 * (static_cast<double>(PeakIn(said.out, level)) / std::stod(row.at(level)) - 1);
-    };
+    judge(row, said);
+  }
+  return kEveryRow == 1;
+}
+
+TEST_CASE("accuracy: named models, as plain scripts of transformers and peft train them") {
+  const std::vector<Row> rows = ReadCsv(DataFolder() + "/names/rows.csv");
+  REQUIRE(rows.size() >= 40);
+  std::string text = "ours - PyTorch's: requested in bytes, the others in percent\n\n";
+  int exact = 0, near = 0;
+  const bool whole = AskAbout(rows, [&](const Row& row, const Said& said) {
+    const auto percent = [&](const char* level) { return 100 * (Ratio(said, row, level) - 1); };
     const int64_t bytes = PeakIn(said.out, "requested") - std::stoll(row.at("requested"));
     exact += bytes == 0;
     near += std::fabs(percent("requested")) <= 0.5;
@@ -89,10 +100,10 @@ TEST_CASE("accuracy: named models, as plain scripts of transformers and peft tra
     std::snprintf(shown, sizeof shown, "%-52s %12lld  %7.3f  %7.3f\n", row.at("case").c_str(),
                   static_cast<long long>(bytes), percent("allocated"), percent("reserved"));
     text += shown;
-  }
+  });
   text += "\n" + std::to_string(rows.size()) + " steps: requested to the byte " + std::to_string(exact) +
           ", within 0.5 % " + std::to_string(near) + "\n";
-  if (kEveryRow == 1) CheckWhole("names", text);
+  if (whole) CheckWhole("names", text);
 }
 
 TEST_CASE("accuracy: named models, trained on batches with padding, which the answers leave out") {
@@ -100,25 +111,18 @@ TEST_CASE("accuracy: named models, trained on batches with padding, which the an
   REQUIRE(rows.size() >= 16);
   std::string text = "PyTorch's with padding - ours without: requested and reserved in percent\n\n";
   double least = 100, most = 0;
-  constexpr size_t kEveryRow = EveryNth(8);
-  for (size_t number = 0; number < rows.size(); number += kEveryRow) {
-    const Row& row = rows[number];
-    const Said said = Do(Question(row));
-    CAPTURE(row.at("case"));
-    REQUIRE_MESSAGE(said.exit_code % 3 == 0, said.err);
-    const auto percent = [&](const char* level) {
-      return 100 * (std::stod(row.at(level)) / static_cast<double>(PeakIn(said.out, level)) - 1);
-    };
+  const bool whole = AskAbout(rows, [&](const Row& row, const Said& said) {
+    const auto percent = [&](const char* level) { return 100 * (1 / Ratio(said, row, level) - 1); };
     const double more = percent("requested");
     least = std::min(least, more);
     most = std::max(most, more);
     char shown[160];
     std::snprintf(shown, sizeof shown, "%-64s %7.3f  %7.3f\n", row.at("case").c_str(), more, percent("reserved"));
     text += shown;
-  }
+  });
   char last[160];
   std::snprintf(last, sizeof last, "\n%zu steps: padding requested %.1f to %.1f %% more\n", rows.size(), least, most);
-  if (kEveryRow == 1) CheckWhole("padded", text + last);
+  if (whole) CheckWhole("padded", text + last);
 }
 
 // "qwen3-0.6b static 2 sequence=512 new=32": what the cache holds in the end, read at once. The last token is not kept.
@@ -145,9 +149,7 @@ TEST_CASE("accuracy: a named model's generate(), with a cache that grows or is a
     const Said said = Do(ServedQuestion(row));
     CAPTURE(row.at("case"));
     REQUIRE_MESSAGE(said.exit_code % 3 == 0, said.err);
-    const auto percent = [&](const char* level) {
-      return 100 * (static_cast<double>(PeakIn(said.out, level)) / std::stod(row.at(level)) - 1);
-    };
+    const auto percent = [&](const char* level) { return 100 * (Ratio(said, row, level) - 1); };
     const int64_t bytes = PeakIn(said.out, "requested") - std::stoll(row.at("requested"));
     const bool compiles = row.at("case").find(" static ") != std::string::npos;  // what that takes is not modelled
     if (!compiles) CHECK(bytes >= -kNumbers);

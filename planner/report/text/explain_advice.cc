@@ -145,8 +145,9 @@ std::string BeyondText(const OutOfMemory& message) {
   const bool is_alone = message.allocated && message.tried && *message.allocated * kNearlyAlone <= *message.tried;
   if (is_alone)
     return "hardly anything else was there: a shape is a mistake (a broadcast, indices out of range), this one "
-           "operator "
-           "takes too much at once (points, pixels, pairs: in parts), or the card is another one, or a slice of it";
+           "operator takes too much at once (points, pixels, pairs: in parts), or the card is another one, or a slice "
+           "of "
+           "it";
   return "the batch is far too large, attention makes a score matrix over all positions (a fused or split kernel keeps "
          "none), or a shape is a mistake (a broadcast, indices out of range)";
 }
@@ -171,14 +172,15 @@ std::string PiecesAdvice(const OutOfMemory& message) {
          "less fragmentation";
 }
 
-// Of processes that a launcher started one after the other.
+// Of processes that a launcher started one after the other. Of contexts alone the remarks say what they are.
 bool AreNeighbours(const OutOfMemory& message) {
   constexpr int64_t kMostApart = 4;  // threads and data loaders' workers take numbers, too
   std::vector<int64_t> pids;
   for (const OutOfMemoryProcess& process : message.processes)
     if (!process.own) pids.push_back(process.pid);
   std::ranges::sort(pids);
-  if (pids.size() < 2) return false;
+  const auto is_more = [](const OutOfMemoryProcess& process) { return !process.own && process.in_use > kMostContext; };
+  if (pids.size() < 2 || std::ranges::none_of(message.processes, is_more)) return false;
   return std::ranges::adjacent_find(pids, [](int64_t a, int64_t b) { return b - a > kMostApart; }) == pids.end();
 }
 

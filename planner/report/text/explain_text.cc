@@ -277,6 +277,13 @@ std::string RoomText(const ExplainedStep& step) {
   return text;
 }
 
+// Where a model may say more: its step is what filled the card, or tried to.
+bool AsksForModel(const ExplainReport& report) {
+  using enum OutOfMemoryCause;
+  constexpr std::array kOfStep{kFull, kFragmentation, kBeyondCard, kPagedOut};
+  return report.message.kind == "pytorch" && std::ranges::find(kOfStep, report.cause) != kOfStep.end();
+}
+
 }  // namespace
 
 std::vector<ShareRow> ShareRows(const ExplainReport& report) {
@@ -304,13 +311,6 @@ std::vector<ShareRow> ShareRows(const ExplainReport& report) {
   // The rest of the card alone says nothing.
   if (rows.size() == 1 && shares.unknown == report.message.capacity) rows.clear();
   return rows;
-}
-
-// Where a model may say more: its step is what filled the card, or tried to.
-bool AsksForModel(const ExplainReport& report) {
-  using enum OutOfMemoryCause;
-  constexpr std::array kOfStep{kFull, kFragmentation, kBeyondCard, kPagedOut};
-  return report.message.kind == "pytorch" && std::ranges::find(kOfStep, report.cause) != kOfStep.end();
 }
 
 std::string PrintExplain(const ExplainReport& report, const Style& style) {

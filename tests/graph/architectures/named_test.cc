@@ -64,6 +64,15 @@ TEST_CASE("named models: a file that is as another one has its lines, but for th
   CHECK((*found)->settings.Number("hidden_size") == 6144);
 }
 
+// Of Mistral it says that there is no window, where the class has one of 4096.
+TEST_CASE("named models: a null of the table is a setting") {
+  const Result<std::optional<NamedModel>> found = FindNamed("mistral-7b-instruct-v0.2", "");
+  REQUIRE(found);
+  const Setting* const window = (*found)->settings.Find("sliding_window");
+  REQUIRE(window != nullptr);
+  CHECK(*window == Setting(nullptr));
+}
+
 TEST_CASE("named models: every recording of every template is filled, and says which versions it is of") {
   std::set<std::string> filled;
   for (const KnownModel& model : KnownModels()) {

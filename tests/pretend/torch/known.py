@@ -6,7 +6,7 @@ TABLE = pathlib.Path(__file__).resolve().parents[3] / "models/architectures/name
 
 
 def patched(old, new):
-    """As RFC 7396 says."""
+    """Objects are merged; what else is new, None too, stands for what was there."""
     made = dict(old)
     for key, value in new.items():
         made[key] = patched(made.get(key) or {}, value) if isinstance(value, dict) else value
