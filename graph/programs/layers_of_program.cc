@@ -272,7 +272,7 @@ class ProgramLayers {
     if (amp == nullptr && (aten->op == "softmax" || aten->op == "log_softmax") && MakesFloatOfHalf(call))
       aten->attributes.Set("type", std::string("float"));
     if (amp == nullptr) return;
-    if (IsTensorMade(aten->op))
+    if (IsTensorMade(aten->op) || aten->op == "cat")
       return aten->attributes.Set(amp->text == "half" ? "like_half" : "like_float", int64_t{1});
     if (aten->inputs.empty()) return;
     if (aten->op == "softmax" || aten->op == "log_softmax") return aten->attributes.Set("type", amp->text);

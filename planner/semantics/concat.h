@@ -7,7 +7,8 @@
 
 namespace vramplan::eager {
 
-Tensor Cat(Eager& e, const std::vector<Tensor>& parts, int axis);
+// `least`: the type of a part that has no elements; kBool: none has.
+Tensor Cat(Eager& e, const std::vector<Tensor>& parts, int axis, DType least = DType::kBool);
 Tensor Stack(Eager& e, const std::vector<Tensor>& parts, int axis);
 
 // Where memory lies with the channels fastest (torch.channels_last, channels_last_3d): is_strides_like_channels_last of

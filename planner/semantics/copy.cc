@@ -47,10 +47,11 @@ Tensor ContiguousIn(Eager& e, const Tensor& t, bool channels_last) {
   return there ? t : e.EmptyStrided(t->sizes, strides, t->dtype);
 }
 
-Tensor Cat(Eager& e, const std::vector<Tensor>& parts, int axis) {
+Tensor Cat(Eager& e, const std::vector<Tensor>& parts, int axis, DType least) {
   OpScope scope(e, "aten::cat");
   Shape sizes = parts.front()->sizes;
   DType type = parts.front()->dtype;
+  if (IsFloating(type) && BitWidth(least) > BitWidth(type)) type = least;
   Dim length(0);
   bool channels_last = true;  // at::cat keeps the layout that all inputs agree on (compute_output_memory_format)
   for (const Tensor& part : parts) {
@@ -249,7 +250,12 @@ void ClampInf(Call& c) {
 
 std::vector<OpRule> CopyRules() {
   return {
-      {"cat", [](Call& c) { c.Return(Cat(c.e, c.inputs, c.Axis())); }},
+      // With a part without elements that autocast left in fp32, which only its type tells.
+      {"cat",
+       [](Call& c) {
+         const DType type = c.In(0)->dtype;
+         c.Return(Cat(c.e, c.inputs, c.Axis(), TypeMade(c, type)));
+       }},
       {"stack", [](Call& c) { c.Return(Stack(c.e, c.inputs, c.Axis("dim", 1))); }},
       {"roll", Roll},
       {"repeat", Repeat},

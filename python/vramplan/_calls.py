@@ -466,7 +466,7 @@ class Mode(_base_mode()):  # type: ignore[misc]
         if writes:
             self._note_write(call, name, args[0], numbers)
             return
-        if name in ("cat", "concat", "concatenate"):  # torch.cat skips tensors without elements
+        if name in JOINS:  # torch.cat skips tensors without elements
             call.arguments[0] = [literal(t) for t in args[0] if t.numel() > 0 or t.dim() > 1]
         fresh = [o for o in made if id(o) not in at.numbers]
         if not fresh:
@@ -540,6 +540,7 @@ class _Below(TorchDispatchMode):
 _UNSEEN = {"lift_fresh", "_assert_tensor_metadata", "is_same_size", "set_", "resize_", "requires_grad_", "retain_grad"}
 # Calls that change the type, if it is another.
 CASTS = {"to", "type_as"}
+JOINS = ("cat", "concat", "concatenate")
 # Calls that are taken apart, and of which autocast makes all operands fp32 (fp32 in AT_FORALL_FP32, ATen/autocast_mode.h).
 IN_FP32 = {
     "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss",

@@ -20,7 +20,7 @@ import torch
 from torch.utils import _pytree
 
 from ._errors import UsageError
-from ._calls import CASTS, AsksCuda, NotRecorded, Recording, is_channels_last, is_creation
+from ._calls import CASTS, JOINS, AsksCuda, NotRecorded, Recording, is_channels_last, is_creation
 from ._forward import T4, Criterion, Types, record_forward, samples_of, tensors_of
 
 
@@ -56,6 +56,9 @@ def _same(a: Any, b: Any) -> Any:
     return a if type(a) is type(b) and a == b else None
 
 
+_HALVES = ("float16", "bfloat16")
+
+
 def _alike(a: Recording, b: Recording) -> bool:
     return (
         [c.target for c in a.calls] == [c.target for c in b.calls]
@@ -81,6 +84,11 @@ def _note_precisions(plain: Recording, autocast: Recording) -> None:
         if "amp" in other.keywords:
             call.keywords["amp"] = other.keywords["amp"]
         name = call.target.split(".")[1]
+        if name in JOINS and call.results[0] is not None:
+            # An empty cache has the type of the keys, and what is joined to it gets that.
+            parts = [int(part[1:]) for part in call.arguments[0] if isinstance(part, str)]
+            if parts and autocast.values[call.results[0]][0] == "float32" and all(autocast.values[part][0] in _HALVES for part in parts):
+                call.keywords["amp"] = "float"
         if not call.results or call.results[0] is None or not (name in CASTS or is_creation(name)):
             continue
         if name in CASTS and "memory_format" in call.keywords:  # it moves what there is, whatever the type
