@@ -111,10 +111,11 @@ class Adapting {
     return static_cast<int32_t>(program_.values.size()) - 1;
   }
 
+  // A layer that is called twice has one adapter.
   int32_t Parameter(const std::string& name, Shape shape) {
-    const int32_t value = NewValue(type_, shape);
-    program_.stored.push_back({name, value});
-    return value;
+    const auto [known, is_new] = parameters_.emplace(name, static_cast<int32_t>(program_.values.size()));
+    if (is_new) program_.stored.push_back({name, NewValue(type_, std::move(shape))});
+    return known->second;
   }
 
   int32_t Add(const char* target, int32_t module, std::vector<Argument> arguments, int32_t result) {
@@ -221,6 +222,7 @@ class Adapting {
   const DType type_;
   const bool in_amp_;
   RecordedProgram& program_;
+  std::map<std::string, int32_t> parameters_;  // of adapters
 };
 
 // peft takes a module whose path is a target or ends with one (inject_adapter, check_target_module_exists).

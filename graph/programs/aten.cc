@@ -215,6 +215,7 @@ constexpr AtenRule kRules[] = {
     {"scalar_tensor", "full", "value-"},
     {"tril_indices triu_indices", "arange", "rows- columns-"},
     {"histc", "zeros", "input-"},
+    {"nonzero", "arange", "input-"},  // cub counts and selects in a scratch of a few bytes, which is not modelled
     {"eye", "zeros", "n- m-"},
     {"linspace", "arange", "start- end- steps-"},
     // quantisation
