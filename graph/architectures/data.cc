@@ -35,20 +35,21 @@ std::string Inflated(const std::string& file) {
 std::string ArchitectureData(const std::string& file) {
   std::string text = Inflated(file);
   if (!text.starts_with("as ")) return text;
-  std::istringstream changes(text), whole(Inflated(text.substr(3, text.find('\n') - 3)));
+  std::istringstream changes(text), whole(ArchitectureData(text.substr(3, text.find('\n') - 3)));
   std::string made, line;
   std::getline(changes, line);
-  size_t changed = 0;
-  const auto next = [&] { changed = changes >> changed && changes.get() ? changed : 0; };
-  next();
-  for (size_t n = 1; std::getline(whole, line); ++n) {
-    if (n == changed) {
-      std::getline(changes, line);
-      next();
-    }
-    made += line + "\n";
+  size_t at = 1;
+  const auto take = [&](std::istream& lines, std::string* to) {
+    CHECK(std::getline(lines, line));
+    if (to != nullptr) *to += line + "\n";
+  };
+  for (size_t from = 0, count = 0, several = 0; changes >> from >> count >> several;) {
+    changes.get();
+    for (; at < from; ++at) take(whole, &made);
+    for (; at < from + count; ++at) take(whole, nullptr);
+    for (; several > 0; --several) take(changes, &made);
   }
-  CHECK(changed == 0);
+  while (std::getline(whole, line)) made += line + "\n";
   return made;
 }
 

@@ -1,5 +1,5 @@
 // The files of models/architectures, which are in the program (models/architectures/embed.cc). One that begins with "as FILE" has
-// the lines of that one, but for those that it gives, each after its number.
+// the lines of that one, but for its changes: "12 3 2" says that the two lines that follow stand for three from line 12 on.
 #pragma once
 
 #include <string>

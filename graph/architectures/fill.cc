@@ -378,17 +378,20 @@ Result<std::string> FillTemplate(const Template& of, const Settings& settings, s
                                  std::string_view mode, bool in_amp) {
   Filler filler(of, settings, form != "float32");
   std::string facts = R"({"schema":"vramplan.facts/1","mode":")";
-  facts += mode == "infer" ? "eval\"" : "train\"";
+  const std::string_view name = mode.ends_with("infer") ? "infer" : "train";
+  facts += name == "infer" ? "eval\"" : "train\"";
   const auto is_of = [&](const Template::Recording& recording, std::string_view of_mode) {
     return recording.form == form && recording.program.starts_with(of_mode);
   };
   const std::optional<int64_t> length = settings.Number(of.long_from.first);
   const std::optional<int64_t> from = Evaluate(of.long_from.second, settings);
   const std::string in_window = length && from && *length >= *from ? "long-" : "";
-  // Layers that keep no cache run alike under checkpoints.
   std::string recorded = in_window + std::string(mode);
-  if (std::ranges::none_of(of.recordings, [&](const auto& recording) { return is_of(recording, recorded); }))
-    recorded = in_window + "train";
+  constexpr std::string_view kCheckpointed = "checkpointed";
+  if (std::ranges::none_of(of.recordings, [&](const auto& recording) { return is_of(recording, recorded); }) &&
+      recorded.ends_with(kCheckpointed)) {  // layers that keep no cache run alike
+    recorded.replace(recorded.size() - kCheckpointed.size(), kCheckpointed.size(), "train");
+  }
   const auto main = std::ranges::find_if(of.recordings, [&](const Template::Recording& recording) {
     return recording.form == form && recording.program == recorded;
   });
@@ -401,8 +404,7 @@ Result<std::string> FillTemplate(const Template& of, const Settings& settings, s
   for (const Template::Recording& recording : of.recordings) {
     const bool of_amp = recording.program.ends_with("-amp");
     if (!is_of(recording, recorded) || (of_amp && !in_amp)) continue;
-    const std::string name = mode == "infer" ? "infer" : "train";
-    AddItem("\"" + name + (of_amp ? "-amp" : "") + "\":" + filler.Program(recording.letter), &programs);
+    AddItem("\"" + std::string(name) + (of_amp ? "-amp" : "") + "\":" + filler.Program(recording.letter), &programs);
   }
   if (!filler.missing().empty())
     return Error{ErrorCode::kBadInput, "", filler.missing(), "give a config.json with this setting"};

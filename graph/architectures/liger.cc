@@ -164,6 +164,10 @@ class Fusing {
     const std::vector<int32_t> read = Operands(calls), results = Results(calls);
     if (read.size() != 4 || results.size() != 2) return false;
     Replace(calls, "liger.rope", {read[2], read[3], read[0], read[1]}, results);
+    // Keys have the type that the values have, under autocast too, and so has what the cache makes of both.
+    for (size_t i = last + 1; i < program_.calls.size() && At(i).module == At(first).module; ++i)
+      if (At(i).target == "aten.cat.default")
+        std::erase_if(program_.calls[i].keywords, [](const auto& keyword) { return keyword.first == "amp"; });
     return true;
   }
 

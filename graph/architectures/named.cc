@@ -249,7 +249,7 @@ namespace {
 
 // Of a class whose forward returns features and takes no labels (BertModel); its templates have recordings of inference alone.
 Status CheckTrains(const NamedModel& model, std::string_view mode) {
-  if (mode == "infer" || model.templates.Trains()) return Done();
+  if (mode.ends_with("infer") || model.templates.Trains()) return Done();
   return Error{ErrorCode::kUsage, "--mode",
                model.of_class + " makes features and no loss: what trains " + model.name + " is the script's",
                "vramplan fit " + model.name + " --mode infer answers for the model, and vramplan run for the script"};

@@ -56,7 +56,7 @@ bool NamesModel(const std::string& name);
 Result<std::optional<NamedModel>> FindNamed(const std::string& name, const std::string& of_class);
 
 // `lengths`: those of --dim; what they leave out is as usual, and is put into them. Errors: a length beyond what the model
-// can take; what Template::Fill says. `mode`: "train", "checkpointed" or "infer"; `type`: of the weights, "float32",
+// can take; what Template::Fill says. `mode`: as Template::Fill takes it; `type`: of the weights, "float32",
 // "bfloat16" or "float16"; `in_amp`: also the program under autocast, where it is another one.
 Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* lengths, std::string_view mode,
                       const std::string& type, bool in_amp = true);

@@ -43,7 +43,7 @@ class Template {
   };
   struct Recording {
     char letter = 'A';
-    std::string form, program;  // "half", "train-amp", "long-train"
+    std::string form, program;  // "half", "train-amp", "long-train", "padded-train"
   };
   std::vector<std::string> classes;
   // A setting, and its expression or value: where none is given, where null is, and what has a name of its own.
@@ -88,7 +88,7 @@ class Template {
   // The first item of a list of layers that is not as recorded ("layer_types_3"), and what was; nothing: all are, or none is said.
   std::optional<std::pair<std::string, Setting>> BrokenLayer(const Settings& settings) const;
   // Facts as JSON. `form`: "float32" or "half"; `mode`: "train", "checkpointed" (so too, and every layer is a checkpoint) or
-  // "infer"; `in_amp`: also the program under autocast, where it is another one. Settings are complete, and have the
+  // "infer", each behind "padded-" where sequences are padded; `in_amp`: also the program under autocast, where it is another one. Settings are complete, and have the
   // lengths.
   // Error: a setting that it needs is missing or does not fit.
   Result<std::string> Fill(const Settings& settings, std::string_view form, std::string_view mode, bool in_amp) const;

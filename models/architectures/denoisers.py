@@ -1,7 +1,7 @@
 """The models of diffusers that make.py records, with the losses of diffusers' training scripts.
 
 examples/text_to_image/train_text_to_image(_lora)(_sdxl).py, examples/research_projects/pixart/train_pixart_controlnet_hf.py and
-examples/dreambooth/train_dreambooth_lora_(sd3|flux).py (diffusers 0.42): noise is added to latents, the model says what was added, and a
+examples/dreambooth/train_dreambooth_lora_(sd3|flux|flux2|qwen_image).py (diffusers 0.42): noise is added to latents, the model says what was added, and a
 squared error in fp32 is the loss.
 """
 from __future__ import annotations
@@ -198,6 +198,56 @@ def flowing(config: Any, batch: int, lengths: dict[str, int], mode: str) -> dict
     return {**inputs, "target": torch.zeros(batch, 16, rows, columns)} if mode == "train" else inputs
 
 
+class Flux2(Denoiser):
+    """Its script puts the tokens in place by their positions; here they are in order, and a copy stands for that."""
+
+    def step(self: Any, hidden_states, timestep, encoder_hidden_states, txt_ids, img_ids, guidance=None, target=None):  # type: ignore[no-untyped-def]
+        made = diffusers.Flux2Transformer2DModel.forward(
+            self, hidden_states=hidden_states, timestep=timestep / 1000, guidance=guidance, encoder_hidden_states=encoder_hidden_states,
+            txt_ids=txt_ids, img_ids=img_ids, return_dict=False)[0]
+        return made if target is None else flow_error(target, made.permute(0, 2, 1).reshape(target.shape))
+
+
+def flux2_settings(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
+    settings, lengths = flux_settings(random, number)
+    axes = {f"axes_dims_rope_{n}": 2 * width for n, width in enumerate(random.sample(PRIMES, 4))}
+    del settings["pooled_projection_dim"]
+    return {**settings, **axes, "attention_head_dim": sum(axes.values())}, lengths
+
+
+def patched(config: Any, batch: int, lengths: dict[str, int], mode: str) -> dict[str, Any]:
+    """What FLUX.2 is given: four latents, each of 32 channels, are a token."""
+    rows, columns = lengths["height"] // LATENT // 2, lengths["width"] // LATENT // 2
+    inputs = {"hidden_states": torch.zeros(batch, rows * columns, 128), "timestep": torch.zeros(batch), "img_ids": torch.zeros(batch, rows * columns, 4),
+              "encoder_hidden_states": torch.zeros(batch, lengths["text"], config.joint_attention_dim), "txt_ids": torch.zeros(batch, lengths["text"], 4)}
+    if config.guidance_embeds:
+        inputs["guidance"] = torch.zeros(batch)
+    return {**inputs, "target": torch.zeros(batch, 128, rows, columns)} if mode == "train" else inputs
+
+
+class QwenImage(Denoiser):
+    def step(self: Any, hidden_states, timestep, encoder_hidden_states, rows, columns, target=None):  # type: ignore[no-untyped-def]
+        made = diffusers.QwenImageTransformer2DModel.forward(
+            self, hidden_states=hidden_states, timestep=timestep / 1000, encoder_hidden_states=encoder_hidden_states,
+            img_shapes=[[(1, rows, columns)]] * hidden_states.shape[0], return_dict=False)[0]
+        if target is None:
+            return made
+        return flow_error(target, diffusers.QwenImagePipeline._unpack_latents(made, 2 * LATENT * rows, 2 * LATENT * columns, LATENT))
+
+
+def qwen_settings(random: Any, number: int) -> tuple[dict[str, Any], dict[str, int]]:
+    settings, lengths = flux_settings(random, number)
+    return {key: value for key, value in settings.items() if key not in ("num_single_layers", "pooled_projection_dim")}, lengths
+
+
+def framed(config: Any, batch: int, lengths: dict[str, int], mode: str) -> dict[str, Any]:
+    """What Qwen-Image is given: each four latents of one frame are a token, and captions have no padding."""
+    rows, columns = lengths["height"] // LATENT // 2, lengths["width"] // LATENT // 2
+    inputs = {"hidden_states": torch.zeros(batch, rows * columns, 64), "timestep": torch.zeros(batch), "rows": rows, "columns": columns,
+              "encoder_hidden_states": torch.zeros(batch, lengths["text"], config.joint_attention_dim)}
+    return {**inputs, "target": torch.zeros(batch, 16, 1, 2 * rows, 2 * columns)} if mode == "train" else inputs
+
+
 class Wan(Denoiser):
     """No script of diffusers trains it: the loss is that of its other flow models."""
 
@@ -254,7 +304,7 @@ OF_FLUX = (*OF_BOTH, "ff.net.0.proj", "ff.net.2", "ff_context.net.0.proj", "ff_c
 FLOWS: dict[str, Any] = {"dims": {"height": 1024, "width": 1024, "text": 154}, "unnamed": ("height", "width", "left_over", "beside", "largest_side", "rope_width", "inner_width"), "recordings": EVERYWHERE, "in_fp32": ("timestep", "guidance"), "wholes": multiples_of(32)}
 FAMILIES = [
     unet("sd", "AAAR", [1, 1, 1, 1], dims={"height": 512, "width": 512}, requires={"use_linear_projection": False, "addition_embed_type": None}),
-    unet("sd2", "AAAR", [1, 1, 1, 1], dims={"height": 768, "width": 768}, requires={"use_linear_projection": True, "addition_embed_type": None}),
+    unet("sd2", "AAAR", [1, 1, 1, 1], like="unet-sd", dims={"height": 768, "width": 768}, requires={"use_linear_projection": True, "addition_embed_type": None}),
     unet("sdxl", "RAA", [1, 2, 10], dims={"height": 1024, "width": 1024}, requires={"use_linear_projection": True, "addition_embed_type": "text_time"},
          settings=TEXT_TIME, let={"pooled_width": "projection_class_embeddings_input_dim-6*addition_time_embed_dim"}),
     SD3("sd3", ("SD3Transformer2DModel",), "SD3Transformer2DModel", "", sd3_settings, flowing, stacks=(("transformer_blocks", "num_layers"),),
@@ -269,6 +319,18 @@ FAMILIES = [
          requires={"in_channels": 64, "out_channels": None, "patch_size": 1, "axes_dims_rope_count": 3},
          let={**SIDES, "rope_width": "axes_dims_rope_0+axes_dims_rope_1+axes_dims_rope_2"}, relations=["equal attention_head_dim rope_width"],
          limits=(), lora=OF_FLUX, **{**FLOWS, "dims": {"height": 1024, "width": 1024, "text": 512}}),
+    Flux2("flux2", ("Flux2Transformer2DModel",), "Flux2Transformer2DModel", "", flux2_settings, patched,
+          stacks=(("transformer_blocks", "num_layers"), ("single_transformer_blocks", "num_single_layers")),
+          variants={"": {"guidance_embeds": True}, "klein": {"guidance_embeds": False}},
+          requires={"in_channels": 128, "out_channels": None, "patch_size": 1, "axes_dims_rope_count": 4, "mlp_ratio": 3.0, "timestep_guidance_channels": 256},
+          let={**SIDES, "inner_width": "num_attention_heads*attention_head_dim", "rope_width": "axes_dims_rope_0+axes_dims_rope_1+axes_dims_rope_2+axes_dims_rope_3"},
+          relations=["equal attention_head_dim rope_width"], limits=(), lora=OF_ATTENTION,
+          **{**FLOWS, "dims": {"height": 1024, "width": 1024, "text": 512}, "unnamed": ("height", "width", "rope_width")}),
+    QwenImage("qwen_image", ("QwenImageTransformer2DModel",), "QwenImageTransformer2DModel", "", qwen_settings, framed, stacks=(("transformer_blocks", "num_layers"),),
+              requires={"in_channels": 64, "out_channels": 16, "patch_size": 2, "axes_dims_rope_count": 3, "guidance_embeds": False, "zero_cond_t": False,
+                        "use_additional_t_cond": False, "use_layer3d_rope": False},
+              let={**SIDES, "half_rows": "height/32", "half_columns": "width/32", "rope_width": "axes_dims_rope_0+axes_dims_rope_1+axes_dims_rope_2"},
+              relations=["equal attention_head_dim rope_width"], limits=(), lora=OF_ATTENTION, **{**FLOWS, "dims": {"height": 1024, "width": 1024, "text": 512}}),
     Wan("wan", ("WanTransformer3DModel",), "WanTransformer3DModel", "", wan_settings, filmed, stacks=(("blocks", "num_layers"),),
         requires={"patch_size_0": 1, "patch_size_1": 2, "patch_size_2": 2, "patch_size_count": 3, "attention_head_dim": 128, "out_channels": 16, "cross_attn_norm": True,
                   "qk_norm": "rms_norm_across_heads", "image_dim": None, "added_kv_proj_dim": None, "rope_max_seq_len": 1024, "pos_embed_seq_len": None},

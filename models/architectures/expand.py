@@ -28,7 +28,7 @@ def parts_of(text, separator=","):
 def holds(tag, letter, place):
     """Whether a line with this tag is of the recording at this place."""
     for one in tag.split():
-        letters, digits = re.fullmatch(r"([A-Z]+)(\d*)", one).groups()
+        letters, digits = re.fullmatch(r"([A-Za-z]+)(\d*)", one).groups()
         if letter in letters and (not digits or place in digits):
             return True
     return False
@@ -58,7 +58,7 @@ class Expansion:
                 if count is not None:
                     self.scope["i"] = i
                 for line in block:
-                    tag = re.match(r"\{([A-Z0-9 ]+)\} ", line)
+                    tag = re.match(r"\{([A-Za-z0-9 ]+)\} ", line)
                     if tag is None or holds(tag[1], self.letter, "" if count is None else place_of(i, count, self.every)):
                         yield line[tag.end() if tag else 0 :], None if count is None else i
 

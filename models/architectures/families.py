@@ -23,6 +23,7 @@ class Family:
     draw: Callable[[Any, int], tuple[dict[str, Any], dict[str, int]]]  # settings and lengths of a recording
     inputs: Callable[[Any, int, dict[str, int], str], dict[str, Any]]
     stacks: tuple[tuple[str, str], ...] = (("model.layers", "num_hidden_layers"),)
+    like: str = ""  # the template that this one is written as changes to; a variant of a tag: that without one
     period: int = 1
     every: str = ""  # "KEY OFFSET": that setting says that each so-many-th layer is of another kind, counted from the offset
     capability: tuple[int, int] | None = None  # of the card, where the code asks for it
@@ -48,8 +49,9 @@ class Family:
         return None
 
     def modes(self) -> list[tuple[str, str]]:
-        """Forms and modes of the recordings; long- with sequences that a window does not hold."""
-        return [*self.recordings, *((form, f"long-{mode}") for form, mode in self.recordings if self.window)]
+        """Forms and modes of the recordings; long- with sequences that a window does not hold, padded- with a mask of the shorter ones."""
+        kinds = [kind for kind in ("", "long-", "padded-", "long-padded-") if (self.window or "long" not in kind) and ("sequence" in self.dims or "padded" not in kind)]
+        return [(form, kind + mode) for kind in kinds for form, mode in self.recordings]
 
     def configured(self, settings: dict[str, Any]) -> Any:
         return getattr(transformers, self.config)(**settings)
@@ -376,9 +378,9 @@ FAMILIES = [
                         settings={"attention_types": lambda s: [[["global", "local"], s["num_hidden_layers"] // 2]]}),
            requires={"attention_dropout": 0.0, "resid_dropout": 0.0, "embed_dropout": 0.0, "intermediate_size": None, "window_size": 256, "tie_word_embeddings": True}),
     encoder("bert", "Bert", "classify", of_classes(bert), labels, requires=BERT, stacks=(("bert.encoder.layer", "num_hidden_layers"),), lora=QUERY),
-    encoder("bert", "Bert", "words", bert, filled, requires=BERT, stacks=(("bert.encoder.layer", "num_hidden_layers"),), lora=QUERY),
+    encoder("bert", "Bert", "words", bert, filled, like="bert-classify", requires=BERT, stacks=(("bert.encoder.layer", "num_hidden_layers"),), lora=QUERY),
     encoder("roberta", "Roberta", "classify", of_classes(roberta), labels, requires=BERT, stacks=(("roberta.encoder.layer", "num_hidden_layers"),), lora=QUERY),
-    encoder("roberta", "Roberta", "words", roberta, filled, requires=BERT, stacks=(("roberta.encoder.layer", "num_hidden_layers"),), lora=QUERY),
+    encoder("roberta", "Roberta", "words", roberta, filled, like="roberta-classify", requires=BERT, stacks=(("roberta.encoder.layer", "num_hidden_layers"),), lora=QUERY),
     Family("qwen3-features", ("Qwen3Model",), "Qwen3Model", "Qwen3Config", decoder, lambda config, batch, lengths, mode: words(config, batch, lengths, "infer"),
            stacks=(("layers", "num_hidden_layers"),), requires={"attention_dropout": 0.0, "attention_bias": False, "use_sliding_window": False}, recordings=INFERENCE),
     *(Family(f"{name}-features", classes, classes[0], f"{title}Config", draw, labels, stacks=(("encoder.layer", "num_hidden_layers"),), requires=BERT, lora=QUERY,
@@ -386,6 +388,11 @@ FAMILIES = [
       for name, title, draw, classes in (("bert", "Bert", bert, ("BertModel",)), ("roberta", "Roberta", roberta, ("RobertaModel", "XLMRobertaModel")))),
     encoder("electra", "Electra", "classify", of_classes(without("num_key_value_heads", "head_dim", settings={"type_vocab_size": lambda s: 2, "num_labels": lambda s: 2,
             "embedding_size": lambda s: s["hidden_size"]})), labels, requires=BERT, relations=["equal embedding_size hidden_size"], stacks=(("electra.encoder.layer", "num_hidden_layers"),), lora=QUERY),
+    Family("deberta_v2-classify", ("DebertaV2ForSequenceClassification",), "DebertaV2ForSequenceClassification", "DebertaV2Config",
+           of_classes(without("num_key_value_heads", "head_dim", settings={"pooler_hidden_size": lambda s: s["hidden_size"]})), labels,
+           requires={**BERT, "relative_attention": True, "position_buckets": 256, "norm_rel_ebd": "layer_norm", "share_att_key": True, "pos_att_type": "p2c|c2p",
+                     "position_biased_input": False, "max_relative_positions": -1, "type_vocab_size": 0, "pooler_dropout": 0.0, "pooler_hidden_act": "gelu"},
+           relations=["equal pooler_hidden_size hidden_size"], stacks=(("deberta.encoder.layer", "num_hidden_layers"),), lora=("query_proj", "value_proj")),
     encoder("esm", "Esm", "words", without("num_key_value_heads", "head_dim", settings={"pad_token_id": lambda s: 1, "mask_token_id": lambda s: 32}), filled,
             requires={"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "position_embedding_type": "rotary", "token_dropout": True, "emb_layer_norm_before": False},
             defaults={"vocab_size": "", "pad_token_id": "", "mask_token_id": ""}, stacks=(("esm.encoder.layer", "num_hidden_layers"),), lora=(), unnamed=("pad_token_id", "mask_token_id")),

@@ -5,11 +5,13 @@ between recordings is named: lengths are expressions of the settings, the layers
 recording, of other settings and another depth, must come out of the template to the last number, or nothing is written. README.md
 of this folder describes the format. --admitted: nothing is recorded, and the settings that templates admit are found anew (admitted.py).
 """
+import difflib
 import importlib.metadata
 import json
 import pathlib
 import random
 import re
+import string
 import sys
 import warnings
 
@@ -36,8 +38,8 @@ torch.set_grad_enabled(True)
 
 def record(family, form, mode, settings, lengths, runs_again=False):
     """The facts of one recording (docs/facts.md). runs_again: with the checkpoints of diffusers."""
-    is_long, mode = mode.startswith("long-"), mode.removeprefix("long-")
-    if family.window and not is_long:
+    *kinds, mode = mode.split("-")  # of sequences that a window does not hold, or padded ones
+    if family.window and "long" not in kinds:
         settings = {**settings, **family.window}
     torch.set_default_dtype(torch.bfloat16 if form == "half" else torch.float32)
     with torch.device("meta"):
@@ -53,6 +55,8 @@ def record(family, form, mode, settings, lengths, runs_again=False):
     facts["mode"] = "train" if trains else "eval"
     inputs = {name: tensor.to(model.dtype) if isinstance(tensor, torch.Tensor) and tensor.is_floating_point() and name not in family.in_fp32 else tensor
               for name, tensor in family.inputs(model.config, 2, lengths, "train" if trains else mode).items()}
+    if "padded" in kinds:
+        inputs["attention_mask"][0, lengths["sequence"] // 2 :] = 0
     _exporting._take_programs(model, (), inputs, ("train" if trains else mode,), facts, family.capability)
     if not trains and form == "half":
         facts["programs"].pop("infer-amp", None)
@@ -60,8 +64,7 @@ def record(family, form, mode, settings, lengths, runs_again=False):
         for program in facts["programs"].values():
             keep_only_the_loss(program)
         facts["programs"] = {name.replace("train", mode): program for name, program in facts["programs"].items()}
-    if is_long:
-        facts["programs"] = {f"long-{name}": program for name, program in facts["programs"].items()}
+    facts["programs"] = {"-".join([*kinds, name]): program for name, program in facts["programs"].items()}
     return facts
 
 
@@ -201,7 +204,8 @@ def prove(lines, variants, model, environment, counts, every, recorded):
         facts = expand.Expansion(lines, model[variant.form, variant.program.removesuffix("-amp")], variant.form, environment, counts, every).facts()
         program = expand.Expansion(lines, variant.letter, variant.form, environment, counts, every).program(facts)
         whole = recorded[variant.form, variant.program.removesuffix("-amp")]
-        wrong = differs({**{key: whole[key] for key in facts}, **whole["programs"][variant.program]}, {**facts, **program})
+        programs = [{**one, "ends": sorted(one["ends"], key=lambda end: end[::-1])} for one in (whole["programs"][variant.program], program)]
+        wrong = differs({**{key: whole[key] for key in facts}, **programs[0]}, {**facts, **programs[1]})
         if wrong:
             raise Unfit(f"the proof of {variant.form} {variant.program}{wrong}")
 
@@ -241,15 +245,22 @@ def make(family, variant):
             raise Unfit("layers that are no multiple of the period")
         counts.append([settings[key] // family.period for _, key in family.stacks])
         kinds.append((settings[family.every.split()[0]], int(family.every.split()[1])) if family.every else None)
-    variants, model = [], {}
+    variants, model, alike = [], {}, []
+
+    def programs(form, mode):
+        return [list(facts[form, mode]["programs"].values()) for facts in recorded]
+
     for form, mode in family.modes():
-        trained = mode.replace("checkpointed", "train")
-        if mode != trained and all(
-            list(facts[form, mode]["programs"].values()) == list(facts[form, trained]["programs"].values()) for facts in recorded
-        ):
+        trained, unpadded = mode.replace("checkpointed", "train"), mode.replace("padded-", "")
+        if mode != trained and programs(form, mode) == programs(form, trained):
             continue  # it has no cache, and trains so anyway
+        if mode != unpadded and programs(form, mode) == programs(form, unpadded):  # it masks always
+            kind = mode.removesuffix(unpadded.split("-")[-1])
+            alike += [f"recording {v.letter} {form} {kind}{v.program.removeprefix('long-')}" for v in variants
+                      if v.form == form and v.program.removesuffix("-amp") == unpadded]
+            continue
         for program in recorded[0][form, mode]["programs"]:
-            letter = chr(ord("A") + len(variants))
+            letter = string.ascii_letters[len(variants)].swapcase()
             if program == mode:
                 model[form, mode] = letter
             variants.append(Variant(letter, form, program, [Point(facts[form, mode], program, count, every)
@@ -261,25 +272,40 @@ def make(family, variant):
     checkpoints = checkpoints_of(family, wholes[0], points[0][1])
     idle = idle_of(family, wholes[0], recorded[0]["half", "infer"])
     more = admitted_by(family, variant, points)
-    return [*head(family, variant, wholes, names, checkpoints, idle, more), *(f"recording {v.letter} {v.form} {v.program}" for v in variants), *lines]
+    return [*head(family, variant, wholes, names, checkpoints, idle, more), *(f"recording {v.letter} {v.form} {v.program}" for v in variants), *alike, *lines]
 
 
 def text_of(path):
-    """A template's lines. One that begins with `as FILE` has those of that one, but for those that it gives, each after its number."""
+    """A template's lines. One that begins with `as FILE` has those of that one, but for its changes: `FROM COUNT LINES` says that COUNT
+    lines from FROM on are the LINES lines that follow instead."""
     lines = path.read_text().splitlines()
     if not lines[0].startswith("as "):
         return lines
-    whole = text_of(HERE / lines[0].removeprefix("as "))
-    for number, line in (line.split(" ", 1) for line in lines[1:]):
-        whole[int(number) - 1] = line
-    return whole
+    whole, made, at, n = text_of(HERE / lines[0].removeprefix("as ")), [], 1, 1
+    while n < len(lines):
+        start, count, several = map(int, lines[n].split())
+        made += whole[at - 1 : start - 1] + lines[n + 1 : n + 1 + several]
+        at, n = start + count, n + 1 + several
+    return made + whole[at - 1 :]
 
 
 def shortened(lines, first):
-    """first: the name of the template of another variant, of which few lines may differ."""
-    whole = text_of(HERE / first)
-    changes = [f"{n} {line}" for n, (line, other) in enumerate(zip(lines, whole), 1) if line != other]
-    return [f"as {first}", *changes] if len(lines) == len(whole) and len(changes) < len(lines) / 10 else lines
+    """As changes to the file `first`, where that is much shorter."""
+    changes = [f"as {first}"]
+    for tag, old, old_end, new, new_end in difflib.SequenceMatcher(None, text_of(HERE / first), lines, autojunk=False).get_opcodes():
+        if tag != "equal":
+            changes += [f"{old + 1} {old_end - old} {new_end - new}", *lines[new:new_end]]
+    return changes if 4 * len("\n".join(changes)) < 3 * len("\n".join(lines)) else lines
+
+
+def write(name, lines, like):
+    """The template, and what is written as changes to it. like: the template that this one is written as changes to, or ""."""
+    changed = {path: text_of(path) for path in HERE.glob("*.template") if path.read_text().startswith(f"as {name}.template\n")}
+    if like and like != name:
+        lines = shortened(lines, f"{like}.template")
+    (HERE / f"{name}.template").write_text("\n".join(lines) + "\n")
+    for path, whole in changed.items():
+        path.write_text("\n".join(shortened(whole, f"{name}.template")) + "\n")
 
 
 if __name__ == "__main__":
@@ -298,9 +324,6 @@ if __name__ == "__main__":
                 failed = True
                 print(f"{name}: {str(error)[:300]}", file=sys.stderr)
                 continue
-            first = f"{family.name}.template"
-            if "" in family.variants and tag and (HERE / first).exists():
-                lines = shortened(lines, first)
-            (HERE / f"{name}.template").write_text("\n".join(lines) + "\n")
+            write(name, lines, family.like or (family.name if "" in family.variants else ""))
             print(name, len(lines), "lines", flush=True)
     sys.exit(failed)

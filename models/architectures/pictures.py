@@ -97,7 +97,7 @@ def resnet(tag: str, layer: str, equal: bool) -> Staged:
     return Staged(
         f"resnet{tag}", ("ResNetForImageClassification",), "ResNetForImageClassification", "ResNetConfig", of_resnet(equal), resized,
         stacks=stages("resnet.encoder.stages.{}.layers"), dims={"image": 224}, limits=(), lora=(), recordings=EVERYWHERE, wholes=("image/32",), checkpoints="refused",
-        relations=[f"{'equal' if equal else 'unlike'} embedding_size hidden_sizes_0"], let={**sides(4), "stem": "image/2"},
+        like="resnet" if tag else "", relations=[f"{'equal' if equal else 'unlike'} embedding_size hidden_sizes_0"], let={**sides(4), "stem": "image/2"},
         requires={"layer_type": layer, "hidden_act": "relu", "downsample_in_first_stage": False, "downsample_in_bottleneck": False,
                   "hidden_sizes_count": STAGES, "depths_count": STAGES})
 

@@ -291,7 +291,8 @@ class Writer:
         """Values that die, or are returned: a value, or ("*", labels) for those of all blocks of a stack, or of some places."""
         makers = self.made_by[v, p]
         made = {(of, block, label) for _, of, block, label in makers.values()}
-        out, at = [], 0
+        own, values = self.of_own_stack(v, p, stack, b, values)
+        out, at = list(own), 0
         while at < len(values):
             maker = makers.get(values[at])
             if maker is None or maker[1] is None or maker[1] == stack or self.last_block[v, p, maker[3]] == 0:
@@ -323,6 +324,25 @@ class Writer:
             out.append(("*" if of == set(places.values()) else "*" + "".join(sorted(of)), tuple(longest)))
             at = end
         return out
+
+    def of_own_stack(self, v, p, stack, b, values):
+        """What dies in the last block of the stack that makes it, and was made in blocks before the one before; and the others.
+        Their order is no matter: what dies together leaves the same memory."""
+        makers, point = self.made_by[v, p], self.variants[v].points[p]
+        places = {} if stack is None else {n: place_of(n, point.counts[stack], point.every) for n in range(point.counts[stack])}
+        blocks = {}
+        for value in values if b == len(places) - 1 else ():
+            _, of, block, label = makers.get(value, (0, None, 0, ""))
+            if of == stack:
+                blocks.setdefault(label, set()).add(block)
+        together = {}
+        for label, of in blocks.items():
+            held = {places[n] for n in of}
+            if min(of) < b - 1 and of == {n for n, place in places.items() if place in held}:
+                together.setdefault("".join(sorted(held)), []).append(label)
+        labels = {label for several in together.values() for label in several}
+        runs = [("*" if held == "".join(sorted(set(places.values()))) else f"*{held}", tuple(several)) for held, several in together.items()]
+        return runs, [value for value in values if makers.get(value, (0, None))[1] != stack or stack is None or makers[value][3] not in labels]
 
     def values(self, lists, before):
         out = []

@@ -56,6 +56,10 @@ Status CheckDeepspeed(const Question& question) {
   return Done();
 }
 
+bool HasLength(const NamedModel& model, std::string_view name) {
+  return std::ranges::any_of(model.templates.lengths, [&](const auto& length) { return length.name == name; });
+}
+
 // Of a model that is named, in its precision: adapters, packed weights and stages that are not modelled together.
 Status CheckModelled(const Question& question) {
   const TrainingSpec& spec = question.spec;
@@ -72,6 +76,11 @@ Status CheckModelled(const Question& question) {
   if (question.liger && spec.strategy != Strategy::kNone && spec.strategy != Strategy::kDdp)
     return NotModelled("--liger", std::string(Name(spec.strategy)) + " runs Liger's kernels",
                        "type --strategy ddp, or leave out --liger");
+  if (question.padded && spec.mode == Mode::kServe)
+    return Error{ErrorCode::kUsage, "--padded", "prompts of --mode serve are of one length", "leave it out"};
+  if (question.padded && !HasLength(*question.named, "sequence"))
+    return Error{ErrorCode::kUsage, "--padded", question.named->of_class + " takes no sequences that are padded",
+                 "leave it out"};
   return IsDeepspeed(spec.strategy) ? CheckDeepspeed(question) : Done();
 }
 
@@ -116,10 +125,6 @@ std::vector<std::string> LayersOf(const NamedModel& model) {
     for (int64_t i = 0; i < layers; ++i) paths.push_back(stack.path + "." + std::to_string(i));
   }
   return paths;
-}
-
-bool HasLength(const NamedModel& model, std::string_view name) {
-  return std::ranges::any_of(model.templates.lengths, [&](const auto& length) { return length.name == name; });
 }
 
 // --dim names lengths of the template; the batch has an option of its own.
@@ -304,6 +309,7 @@ Status TakeNamed(Question* question) {
                              : question->quant   ? "--quant"
                              : question->weights ? "--weights"
                              : question->liger   ? "--liger"
+                             : question->padded  ? "--padded"
                              : shares            ? "--strategy"
                              : question->vllm    ? "--engine"
                              : serves            ? "--mode serve"
@@ -401,7 +407,8 @@ Result<Graph> GraphOf(const Question& question, BindOptions* bind, std::map<std:
   std::map<std::string, int64_t> lengths(bind->dims.begin(), bind->dims.end());
   const bool checks = trains && ChecksEveryLayer(*question.named, question.spec.checkpoint);
   // What is a checkpoint gets no cache; which of the others keep theirs is the caller's, who has it off.
-  const char* mode = !trains ? "infer" : question.spec.checkpoint.empty() ? "train" : "checkpointed";
+  const char* run = !trains ? "infer" : question.spec.checkpoint.empty() ? "train" : "checkpointed";
+  const std::string mode = (question.padded ? "padded-" : "") + std::string(run);
   Result<Facts> facts = FactsOf(*question.named, &lengths, mode, std::string(Name(WeightsIn(question))),
                                 question.put_back.autocast.has_value());
   if (!facts) return facts.error();

@@ -33,6 +33,7 @@ struct Question {
   std::optional<Lora> lora;                 // of it
   std::optional<Quantization> quant;        // of it
   bool liger = false;                       // its training runs with Liger's kernels
+  bool padded = false;                      // its sequences are of several lengths, and a mask says so
   std::optional<DType> weights;             // of it, where that is not what `spec.precision` says
   std::optional<VllmOptions> vllm;          // what serves it; nothing: generate() of transformers
   bool fp8_cache = false;                   // of vLLM's keys and values

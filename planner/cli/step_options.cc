@@ -122,15 +122,15 @@ void SayWhatIsDequantized(SettingsRows* s) {
   row.phrase = "MXFP4 weights loaded dequantized (Mxfp4Config(dequantize=True))";
 }
 
-// The recordings have sequences of one length, of which transformers drops the mask; a mask makes another kernel of
-// attention run, and keys and values whole for each head (docs/names.md says how much that takes).
-void SayWhatIsNotPadded(SettingsRows* s) {
+// Of sequences of one length transformers drops the mask; a mask makes another kernel of attention run, and keys and values whole
+// for each head.
+void SayWhetherPadded(SettingsRows* s) {
   if (s->options.named == nullptr || s->spec.mode == Mode::kServe) return;
   const auto is_text = [](const Template::Length& length) { return length.name == "sequence"; };
   if (std::ranges::none_of(s->options.named->templates.lengths, is_text)) return;
-  SpecRow& row = s->Also("padding", "none");
-  row.given = false;
-  row.phrase = "no padding";
+  SpecRow& row = s->Also("padding", s->options.padded ? "padded" : "none");
+  row.given = s->options.padded;
+  row.phrase = s->options.padded ? "padded" : "no padding";
 }
 
 constexpr OptionRow kStepRows[] = {
@@ -242,6 +242,12 @@ constexpr OptionRow kStepRows[] = {
         .Shown([](SettingsRows* s) {
           if (s->options.liger) s->Name("on").phrase = "liger kernels";
         }),
+    OptionRow{
+        "--padded", "",
+        "the sequences of a named model are of several lengths, padded to --dim sequence=N, and the attention mask "
+        "says where, as data collators make it [all are of that length]",
+        kGraph, kModel, Flag<&Options::padded>}
+        .Of(kPyTorchAlone),
     OptionRow{"--dim", "NAME=N", "length of a free dimension of the file, such as sequence=128; repeatable", kBound,
               kModel, ReadDims}
         .Repeats()
@@ -253,7 +259,7 @@ constexpr OptionRow kStepRows[] = {
             row.phrase = name + " " + std::to_string(length);
           }
           for (const auto& [name, length] : s->options.bind.dims) s->Name(name + "=" + std::to_string(length));
-          SayWhatIsNotPadded(s);
+          SayWhetherPadded(s);
           SayWhatIsBeside(s);
           SayWhatIsIdle(s);
           SayWhatIsDequantized(s);

@@ -52,6 +52,8 @@ constexpr std::array kOptions = {
             {"--quant", "type --quant nf4,double or --quant int8 for a named model"}},
     WordRow{" use-8bit-adam ", {"--optimizer", "type --optimizer adamw-8bit"}},
     WordRow{" use-liger-kernel use-liger liger-kernel ", {"--liger", "type --liger"}},
+    WordRow{" padding pad-to-max-length padding-strategy ", {"--padded", "type --padded"}},
+    WordRow{" packing packed ", {"--padded", "leave it out: only --padded makes sequences of several lengths"}},
     WordRow{" num-gpus n-gpus ngpus nproc-per-node num-processes world-size devices ", {"--gpus", "type --gpus N"}},
     WordRow{" zero-stage fsdp deepspeed ddp ", {"--strategy", "type --strategy ddp, fsdp2, zero1, zero2 or zero3"}},
     WordRow{" max-model-len ", {"--dim", "type --engine vllm --dim sequence=N"}},

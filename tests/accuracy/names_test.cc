@@ -1,6 +1,6 @@
 // Named models against PyTorch's own counters, which measure.py made on a pretend H200: tests/data/names/rows.csv with
-// tests/pretend/torch/named.py, a plain script of transformers and peft, and denoise.py, one of diffusers; padded.csv
-// with batches that have padding, and generate.csv with named.py's generate().
+// tests/pretend/torch/named.py, a plain script of transformers and peft, and denoise.py, one of diffusers; generate.csv
+// with named.py's generate().
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -35,8 +35,6 @@ std::string Question(const Row& row) {
   while (words >> word) {
     if (word.starts_with("on=")) {
       adapters += ",target=" + word.substr(3);
-    } else if (word == "padded") {
-      continue;  // the answers have none
     } else if (word == "bf16" || word == "fp32") {
       weights = word;
     } else {
@@ -57,6 +55,7 @@ std::string Question(const Row& row) {
   for (const std::string& other : others) {
     line += other == "checkpoint"         ? " --checkpoint all"
             : other == "liger"            ? " --liger"
+            : other == "padded"           ? " --padded"
             : other.starts_with("ranks=") ? Strategy(method) + " --gpus " + other.substr(other.find('=') + 1)
                                           : " --dim " + other;
   }
@@ -104,25 +103,6 @@ TEST_CASE("accuracy: named models, as plain scripts of transformers and peft tra
   text += "\n" + std::to_string(rows.size()) + " steps: requested to the byte " + std::to_string(exact) +
           ", within 0.5 % " + std::to_string(near) + "\n";
   if (whole) CheckWhole("names", text);
-}
-
-TEST_CASE("accuracy: named models, trained on batches with padding, which the answers leave out") {
-  const std::vector<Row> rows = ReadCsv(DataFolder() + "/names/padded.csv");
-  REQUIRE(rows.size() >= 16);
-  std::string text = "PyTorch's with padding - ours without: requested and reserved in percent\n\n";
-  double least = 100, most = 0;
-  const bool whole = AskAbout(rows, [&](const Row& row, const Said& said) {
-    const auto percent = [&](const char* level) { return 100 * (1 / Ratio(said, row, level) - 1); };
-    const double more = percent("requested");
-    least = std::min(least, more);
-    most = std::max(most, more);
-    char shown[160];
-    std::snprintf(shown, sizeof shown, "%-64s %7.3f  %7.3f\n", row.at("case").c_str(), more, percent("reserved"));
-    text += shown;
-  });
-  char last[160];
-  std::snprintf(last, sizeof last, "\n%zu steps: padding requested %.1f to %.1f %% more\n", rows.size(), least, most);
-  if (whole) CheckWhole("padded", text + last);
 }
 
 // "qwen3-0.6b static 2 sequence=512 new=32": what the cache holds in the end, read at once. The last token is not kept.

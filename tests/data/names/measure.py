@@ -1,7 +1,7 @@
 """measure.py PROGRAM: what named models ask for when a plain script trains them (tests/pretend/torch/named.py, and denoise.py for
 those of diffusers), and when it generates, on a pretend H200.
 
-Writes rows.csv, padded.csv and generate.csv beside it: the arguments of the script, the version of torch, and the three peaks of the last step, or
+Writes rows.csv and generate.csv beside it: the arguments of the script, the version of torch, and the three peaks of the last step, or
 of the run. Rows that are there already for this version stay; delete them to measure anew.
 """
 import csv
@@ -107,12 +107,18 @@ nllb-200-distilled-600m full 4 sequence=128 target=64|nllb-200-distilled-600m am
 gpt-j-6b lora 1 sequence=512|gpt-j-6b full 1 sequence=256 checkpoint bf16|electra-base full 8 sequence=128|electra-large amp 4 sequence=256 checkpoint
 exaone-4.0-1.2b full 1 sequence=512|exaone-4.0-1.2b lora 2 sequence=256 checkpoint on=q_proj+v_proj|opus-mt-en-de full 8 sequence=128 target=64|opus-mt-en-de amp 16 sequence=128 target=128 checkpoint
 esm2-35m full 8 sequence=256|esm2-650m amp 4 sequence=512 checkpoint|esm2-650m infer 4 sequence=1024
-"""
-PADDED = """
 llama-3.2-1b full 2 sequence=1024 padded|llama-3.2-1b lora 4 sequence=2048 padded|llama-3.2-1b lora 4 sequence=2048 checkpoint padded|llama-3.2-1b lora-amp 4 sequence=512 bf16 padded
 llama-3.1-8b lora 2 sequence=1024 padded|qwen2.5-0.5b lora-amp 8 sequence=1024 padded|qwen3-0.6b lora 4 sequence=512 padded|mistral-7b-v0.3 lora 2 sequence=512 padded|gemma-2-2b lora 2 sequence=512 padded
 phi-3-mini-4k lora 2 sequence=1024 padded on=qkv_proj+o_proj|gpt2 amp 8 sequence=1024 padded|pythia-410m amp 4 sequence=512 padded|opt-1.3b lora 2 sequence=512 padded
 bert-base-uncased amp 16 sequence=512 padded|roberta-base full 8 sequence=256 padded|modernbert-base full 4 sequence=512 padded|t5-base amp 4 sequence=256 target=64 padded|llama-3.2-1b qlora 2 sequence=512 checkpoint padded
+gemma-3-1b lora 2 sequence=512 padded|gemma-3-270m full 2 sequence=2048 checkpoint padded|mistral-7b-v0.1 lora 1 sequence=4608 checkpoint padded|starcoder2-3b lora 1 sequence=512 padded on=q_proj+v_proj
+falcon-7b infer 2 sequence=256 padded|granite-3.1-2b full 1 sequence=256 checkpoint padded|olmo-2-1b full 2 sequence=256 padded|smollm3-3b lora-amp 2 sequence=256 bf16 padded on=all-linear
+bart-large amp 4 sequence=512 target=64 padded|distilbert-base-uncased amp 8 sequence=256 padded|esm2-35m full 8 sequence=256 padded|nllb-200-distilled-600m full 4 sequence=128 target=64 padded|flan-t5-base full 2 sequence=512 target=64 checkpoint padded
+qwen3-8b infer 4 sequence=1024 padded|llama-3.1-8b infer 2 sequence=2048 padded|modernbert-base amp 8 sequence=1024 padded|qwen3-30b-a3b infer 2 sequence=256 padded|gpt-oss-20b infer 2 sequence=512 padded
+qwen2.5-7b lora 2 sequence=512 liger padded|qwen2.5-0.5b fsdp2 2 sequence=512 padded ranks=2|bge-m3 infer 4 sequence=512 padded|phi-2 lora 2 sequence=256 padded|qwen2.5-vl-3b lora 1 sequence=512 padded on=q_proj+v_proj
+deberta-v3-base full 4 sequence=128|deberta-v3-base full 8 sequence=256 padded|deberta-v3-large amp 4 sequence=256 checkpoint|deberta-v3-base lora 8 sequence=128|deberta-v3-small infer 16 sequence=512|mdeberta-v3-base amp 4 sequence=512 padded
+qwen-image lora-amp 1 height=512 width=512 checkpoint|qwen-image lora-amp 2 height=256 width=256 text=128|qwen-image infer-bf16 1 height=512 width=768
+flux.2-klein-4b lora-amp 1 height=512 width=512 checkpoint|flux.2-klein-4b lora-amp 1 height=256 width=256 text=128|flux.2-klein-9b infer-bf16 1 height=512 width=512|flux.2-dev lora-amp 1 height=512 width=512 checkpoint
 """
 GENERATED = """
 qwen3-0.6b generate 1 sequence=512 new=1|llama-3.2-1b generate 1 sequence=2048 new=1|gpt2 generate 1 sequence=256 new=1
@@ -131,7 +137,7 @@ import known  # noqa: E402
 
 denoisers = {name for name, row in known.rows().items() if "_class_name" in row["config"]}
 version = subprocess.run([sys.executable, "-c", "import torch; print(torch.__version__.split('+')[0])"], capture_output=True, text=True).stdout.strip()
-for file, cases in (("rows.csv", CASES), ("padded.csv", PADDED), ("generate.csv", GENERATED)):
+for file, cases in (("rows.csv", CASES), ("generate.csv", GENERATED)):
     rows = list(csv.DictReader((here / file).open())) if (here / file).exists() else []
     for case in cases.replace("\n", "|").split("|"):
         if not case or any(row["case"] == case and row["torch"] == version for row in rows):

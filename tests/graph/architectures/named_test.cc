@@ -53,11 +53,16 @@ TEST_CASE("named models: each of the table has a template, and the parameters th
   CHECK(names.size() >= 100);
 }
 
-TEST_CASE("named models: a file that is as another one has its lines, but for those that it gives") {
+TEST_CASE("named models: a file that is as another one has its lines, but for its changes") {
   const std::string whole = ArchitectureData("llama.template"), tied = ArchitectureData("llama-tied.template");
   CHECK(std::ranges::count(tied, '\n') == std::ranges::count(whole, '\n'));
   CHECK(whole.find("\nwhen tie_word_embeddings false\n") != std::string::npos);
   CHECK(tied.find("\nwhen tie_word_embeddings true\n") != std::string::npos);
+  const std::string words = ArchitectureData("bert-words.template");  // lines more, and lines less
+  CHECK(words.find("\nclass BertForMaskedLM\n") != std::string::npos);
+  CHECK(words.find("\nclass BertForSequenceClassification\n") == std::string::npos);
+  CHECK(words.find("\ncls.predictions.transform.dense torch.nn.modules.linear.Linear\n") != std::string::npos);
+  CHECK(words.find("\nclassifier torch.nn.modules.linear.Linear\n") == std::string::npos);
   const Result<std::optional<NamedModel>> found = FindNamed("mixtral-8x22b-instruct", "");  // as mixtral-8x22b
   REQUIRE(found);
   CHECK((*found)->settings.Number("vocab_size") == 32768);
@@ -81,13 +86,18 @@ TEST_CASE("named models: every recording of every template is filled, and says w
     if (!filled.insert((*found)->of_class).second || filled.size() % testing::EveryNth(8) != 0) continue;
     const std::string& made_with = (*found)->templates.made_with;
     CHECK((made_with.find("transformers ") != std::string::npos || made_with.find("diffusers ") != std::string::npos));
-    for (const std::string mode : {"train", "checkpointed", "infer"}) {
+    const auto is_text = [](const Template::Length& length) { return length.name == "sequence"; };
+    const bool of_text = std::ranges::any_of((*found)->templates.lengths, is_text);
+    for (const std::string mode :
+         {"train", "checkpointed", "infer", "padded-train", "padded-checkpointed", "padded-infer"}) {
+      if (mode.starts_with("padded") && !of_text) continue;
+      const bool infers = mode.ends_with("infer");
       for (const char* type : {"float32", "bfloat16", "float16"}) {
         CAPTURE(model.name);
         CAPTURE(type);
         std::map<std::string, int64_t> lengths;
         const Result<Facts> facts = FactsOf(**found, &lengths, mode, type);
-        if (mode != "infer" && !(*found)->templates.Trains()) {
+        if (!infers && !(*found)->templates.Trains()) {
           REQUIRE(!facts);
           CHECK(facts.error().text.find("makes features and no loss") != std::string::npos);
           continue;
@@ -97,7 +107,7 @@ TEST_CASE("named models: every recording of every template is filled, and says w
           CHECK(facts.error().text.find("was not recorded") != std::string::npos);
           continue;
         }
-        CHECK((mode == "infer" ? facts->inference_program : facts->training_program).has_value());
+        CHECK((infers ? facts->inference_program : facts->training_program).has_value());
         for (const RecordedTensor& tensor : *facts->parameters)
           if (tensor.same_as.empty()) CHECK((Name(tensor.type) == type || tensor.type == DType::kFloat32));
       }

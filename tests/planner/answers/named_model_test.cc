@@ -67,6 +67,7 @@ TEST_CASE("named models: what is not modelled is said in one line, with what to 
       {"--strategy zero2 --gpus 4 --precision amp-bf16", "(hint: type --precision bf16)"},
       {"--strategy zero1 --gpus 4 --optimizer sgd",
        "--optimizer: how zero1 runs sgd is not modelled (hint: type --optimizer"},
+      {"--padded --mode serve", "--padded: prompts of --mode serve are of one length (hint: leave it out)"},
       {"--liger --mode infer", "--liger: it is for training only (hint: leave it out)"},
       {"--liger --strategy fsdp2 --gpus 2", "--liger: how fsdp2 runs Liger's kernels is not modelled (hint: type"},
       {"--liger --lora 8,target=lm_head", "--liger: Liger's loss reads the weight of the output layer past an adapter"},

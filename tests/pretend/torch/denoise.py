@@ -13,9 +13,9 @@ import torch
 name, method, batch = sys.argv[1], sys.argv[2], int(sys.argv[3])
 settings = known.rows()[name]["config"]
 title = settings.pop("_class_name")
-flux, sd3, wan, pixart = (title.startswith(one) for one in ("Flux", "SD3", "Wan", "PixArt"))
+flux, flux2, sd3, wan, pixart, qwen = (title.startswith(one) for one in ("FluxT", "Flux2", "SD3", "Wan", "PixArt", "QwenImage"))
 side = 8 * settings.get("sample_size", 128)
-lengths = {"height": side, "width": side, "text": 512 if flux else 154 if sd3 else 77}
+lengths = {"height": side, "width": side, "text": 512 if flux or flux2 or qwen else 154 if sd3 else 77}
 if wan:
     lengths = {"height": 480, "width": 832, "frames": 81, "text": 512}
 if pixart:
@@ -47,6 +47,14 @@ if flux:
         data["guidance"] = torch.ones(batch, device="cuda")
 elif sd3:
     data = {"hidden_states": given(16, rows, columns), "timestep": torch.rand(batch, device="cuda") * 1000, "encoder_hidden_states": given(lengths["text"], 4096), "pooled_projections": given(2048)}
+elif flux2:
+    data = {"hidden_states": given(rows // 2 * (columns // 2), 128), "timestep": torch.rand(batch, device="cuda") * 1000,
+            "encoder_hidden_states": given(lengths["text"], model.config.joint_attention_dim), "txt_ids": given(lengths["text"], 4), "img_ids": given(rows // 2 * (columns // 2), 4)}
+    if model.config.guidance_embeds:
+        data["guidance"] = torch.ones(batch, device="cuda")
+elif qwen:
+    data = {"hidden_states": given(rows // 2 * (columns // 2), 64), "timestep": torch.rand(batch, device="cuda") * 1000,
+            "encoder_hidden_states": given(lengths["text"], model.config.joint_attention_dim), "img_shapes": [[(1, rows // 2, columns // 2)]] * batch}
 elif wan:
     frames = (lengths["frames"] - 1) // 4 + 1
     data = {"hidden_states": given(model.config.in_channels, frames, rows, columns), "timestep": torch.rand(batch, device="cuda") * 1000,
@@ -65,10 +73,10 @@ if method == "infer-bf16":
     model.eval()
     for step in range(3):
         with torch.no_grad():
-            out = model(**(data | {"timestep": data["timestep"] / 1000} if flux else data), return_dict=False)[0]
+            out = model(**(data | {"timestep": data["timestep"] / 1000} if flux or flux2 or qwen else data), return_dict=False)[0]
     sys.exit()
 
-target = given(16, frames, rows, columns) if wan else given(16 if flux or sd3 else 4, rows, columns)
+target = given(16, frames, rows, columns) if wan else given(16, 1, rows, columns) if qwen else given(128, rows // 2, columns // 2) if flux2 else given(16 if flux or sd3 else 4, rows, columns)
 if "lora" in method:
     from diffusers.training_utils import cast_training_params
     from peft import LoraConfig, inject_adapter_in_model
@@ -94,10 +102,14 @@ scaler = torch.amp.GradScaler(enabled=half == torch.float16)
 
 
 def loss_of():
-    predicted = model(**(data | {"timestep": data["timestep"] / 1000} if flux else data), return_dict=False)[0]
+    predicted = model(**(data | {"timestep": data["timestep"] / 1000} if flux or flux2 or qwen else data), return_dict=False)[0]
     if pixart:
         predicted = predicted.chunk(2, dim=1)[0]
-    if not flux and not sd3 and not wan:
+    if qwen:
+        predicted = diffusers.QwenImagePipeline._unpack_latents(predicted, lengths["height"], lengths["width"], 8)
+    elif flux2:
+        predicted = predicted.permute(0, 2, 1).reshape(target.shape)
+    elif not flux and not sd3 and not wan:
         return torch.nn.functional.mse_loss(predicted.float(), target.float(), reduction="mean")
     if flux:
         predicted = diffusers.FluxPipeline._unpack_latents(predicted, lengths["height"], lengths["width"], 8)
