@@ -112,9 +112,9 @@ class Adapting {
   }
 
   // A layer that is called twice has one adapter.
-  int32_t Parameter(const std::string& name, Shape shape) {
+  int32_t Parameter(const std::string& name, const Shape& shape) {
     const auto [known, is_new] = parameters_.emplace(name, static_cast<int32_t>(program_.values.size()));
-    if (is_new) program_.stored.push_back({name, NewValue(type_, std::move(shape))});
+    if (is_new) program_.stored.push_back({name, NewValue(type_, shape)});
     return known->second;
   }
 
