@@ -242,9 +242,13 @@ Status Adapt(const Question& question, bool checks, Facts* facts) {
     const std::vector<std::string>& leaves = checks ? model.templates.embeddings : std::vector<std::string>();
     const PackedLayers of_bitsandbytes{packed, question.quant && !question.quant->eight()};
     if (const Status added = AddLora(lora, of_bitsandbytes, leaves, AdaptersIn(question), facts); !added.ok()) {
-      // peft's own targets are there: the class multiplies by them in another way than torch.nn.Linear.
-      const bool of_peft = question.lora->targets.empty() && !lora.targets.empty();
-      return of_peft ? NotModelled("--lora", "adapters of " + model.of_class + " run") : added;
+      // A layer of this name is there: the class multiplies by its weight in another way than torch.nn.Linear.
+      const bool is_there = std::ranges::any_of(lora.targets, [&](const std::string& target) {
+        return target == "all-linear" || std::ranges::any_of(*facts->parameters, [&](const RecordedTensor& parameter) {
+                 return LastName(ModuleOfParameter(parameter.name)) == target;
+               });
+      });
+      return is_there ? NotModelled("--lora", "adapters of " + model.of_class + " run") : added;
     }
   }
   if (question.quant) {

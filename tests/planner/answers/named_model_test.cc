@@ -52,6 +52,9 @@ TEST_CASE("named models: a class whose linear layers are no torch.nn.Linear has 
   const Said adapters = Do("estimate falcon-7b --lora 16");
   CHECK(adapters.exit_code == 2);
   CHECK(adapters.err.find("--lora: how adapters of FalconForCausalLM run is not modelled") != std::string::npos);
+  for (const char* targets : {"all-linear", "query_key_value"})
+    CHECK(Says(Do(std::string("estimate falcon-7b --lora 16,target=") + targets).err,
+               "--lora: how adapters of FalconForCausalLM run"));
   const Said packed = Do("estimate falcon-7b --mode infer --quant nf4");
   CHECK(packed.exit_code == 2);
   CHECK(packed.err.find("--quant: how FalconForCausalLM is packed is not modelled") != std::string::npos);
