@@ -49,6 +49,7 @@ std::string ArchitectureData(const std::string& file) {
     for (; at < from + count; ++at) take(whole, nullptr);
     for (; several > 0; --several) take(changes, &made);
   }
+  CHECK(changes.eof());
   while (std::getline(whole, line)) made += line + "\n";
   return made;
 }

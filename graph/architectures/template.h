@@ -88,8 +88,8 @@ class Template {
   // The first item of a list of layers that is not as recorded ("layer_types_3"), and what was; nothing: all are, or none is said.
   std::optional<std::pair<std::string, Setting>> BrokenLayer(const Settings& settings) const;
   // Facts as JSON. `form`: "float32" or "half"; `mode`: "train", "checkpointed" (so too, and every layer is a checkpoint) or
-  // "infer", each behind "padded-" where sequences are padded; `in_amp`: also the program under autocast, where it is another one. Settings are complete, and have the
-  // lengths.
+  // "infer", each behind "padded-" where sequences are padded; `in_amp`: also the program under autocast, where it is another
+  // one. Settings are complete, and have the lengths.
   // Error: a setting that it needs is missing or does not fit.
   Result<std::string> Fill(const Settings& settings, std::string_view form, std::string_view mode, bool in_amp) const;
   // The lines of "parameters", "calls", ...; empty: it has no such section.

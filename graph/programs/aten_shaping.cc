@@ -145,8 +145,11 @@ void ShapeClone(AtenCall& call, const LayerBuilder&) {
 }
 
 void ShapeTo(AtenCall& call, const LayerBuilder& builder) {
-  if (!First(call).valid()) call.op = "full";  // a number that comes from the host
-  if (call.outputs.empty() || !First(call).valid()) return;
+  if (!First(call).valid()) {  // a number that comes from the host
+    call.op = "full";
+    return;
+  }
+  if (call.outputs.empty()) return;
   // The same type on the same device is the same tensor (aten/src/ATen/native/TensorConversions.cpp, to_will_alias).
   call.alias = builder.At(First(call)).type == builder.At(call.outputs.front()).type;
 }
